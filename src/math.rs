@@ -94,7 +94,7 @@ pub fn clamped(light: Vec3, max: f32) -> Vec3 {
     }
 }
 
-/// Returns the relative luminance of a linear sRGB colour (ITU-R BT.709 weights).
+/// Returns the relative luminance of a linear sRGB color (ITU-R BT.709 weights).
 #[inline]
 pub fn luminance(v: Vec3) -> f32 {
     0.2126 * v.x + 0.7152 * v.y + 0.0722 * v.z

@@ -199,7 +199,7 @@ fn parts_with_different_clamps_do_not_merge() {
     assert_eq!(read.film, on.film);
 }
 
-/// Checks the colour, normal and depth of a wall seen face on, at every pixel.
+/// Checks the color, normal and depth of a wall seen face on, at every pixel.
 #[test]
 fn a_part_stores_its_aovs() {
     let wall = |bottom: f32, before: &str| {

@@ -50,7 +50,7 @@ fn wall(material: &str, pixels: u32, spp: u32) -> Scene {
 }
 
 /// Returns an image of 4 × 4 different texels.
-fn colours() -> RgbaImage {
+fn colors() -> RgbaImage {
     RgbaImage::from_fn(4, 4, |x, y| {
         Rgba([
             (17 * x + 60) as u8,
@@ -61,7 +61,7 @@ fn colours() -> RgbaImage {
     })
 }
 
-/// Returns the linear colour of an sRGB texel.
+/// Returns the linear color of an sRGB texel.
 fn decoded(texel: &Rgba<u8>) -> Vec3 {
     let [r, g, b, _] = texel.0;
     Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))
@@ -83,14 +83,14 @@ fn middles(scene: &Scene) -> Vec<Vec3> {
 #[test]
 fn a_checker_seen_face_on_shows_exactly_its_texels() {
     let images = Images::new();
-    let file = images.save("checker.png", colours());
+    let file = images.save("checker.png", colors());
     for material in [
         format!("Diffuse(albedo: Texture(file: {file}, filter: Nearest))"),
         format!("Emissive(radiance: Texture(file: {file}, filter: Nearest))"),
         format!("Mirror(reflectance: Texture(file: {file}, filter: Nearest))"),
     ] {
         let found = middles(&wall(&material, 12, 5));
-        for (texel, found) in colours().pixels().zip(found) {
+        for (texel, found) in colors().pixels().zip(found) {
             // The film quantises to 2⁻³², and the mean rounds once.
             assert!(
                 (decoded(texel) - found).abs().max_element() < 1e-7,
@@ -103,7 +103,7 @@ fn a_checker_seen_face_on_shows_exactly_its_texels() {
 #[test]
 fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
     let images = Images::new();
-    let file = images.save("checker.png", colours());
+    let file = images.save("checker.png", colors());
     let seen = |more: &str| {
         middles(&wall(
             &format!("Diffuse(albedo: Texture(file: {file}, filter: Nearest, {more}))"),
@@ -112,7 +112,7 @@ fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
         ))
     };
     let texel = |x: i32, y: i32, wrap: fn(i32) -> i32| {
-        decoded(colours().get_pixel(wrap(x) as u32, wrap(y) as u32))
+        decoded(colors().get_pixel(wrap(x) as u32, wrap(y) as u32))
     };
     let repeat: fn(i32) -> i32 = |at| at.rem_euclid(4);
     let mirror: fn(i32) -> i32 = |at| {
@@ -166,12 +166,12 @@ fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
 #[test]
 fn a_bilinear_texture_interpolates_its_texels() {
     let images = Images::new();
-    let file = images.save("checker.png", colours());
+    let file = images.save("checker.png", colors());
     let material = format!("Diffuse(albedo: Texture(file: {file}, encoding: Linear))");
     let (pixels, spp) = (20, 256);
     let (picture, _) = render(&wall(&material, pixels, spp), &on_cpu());
     let texel = |x: i32, y: i32| {
-        let [r, g, b, _] = colours()
+        let [r, g, b, _] = colors()
             .get_pixel(x.rem_euclid(4) as u32, y.rem_euclid(4) as u32)
             .0;
         DVec3::new(f64::from(r), f64::from(g), f64::from(b)) / 255.0
@@ -249,7 +249,7 @@ fn every_image_format_is_read() {
 #[test]
 fn damaged_and_oversized_images_are_refused() {
     let images = Images::new();
-    images.save("whole.png", colours());
+    images.save("whole.png", colors());
     let whole = fs::read(images.path("whole.png")).unwrap();
     let refused = |bytes: &[u8]| Image::decode(bytes).unwrap_err();
     for end in [0, 7, 8, 30, 40, whole.len() / 2, whole.len() - 20] {
@@ -298,12 +298,9 @@ fn the_scene_hash_depends_on_texels_and_not_on_file_names() {
     let images = Images::new();
     let material = |file: &str| format!("Diffuse(albedo: Texture(file: {file}))");
     let hash = |material: &str| wall(material, 4, 1).hash();
-    let first = hash(&material(&images.save("first.png", colours())));
-    assert_eq!(
-        hash(&material(&images.save("second.png", colours()))),
-        first
-    );
-    let mut other = colours();
+    let first = hash(&material(&images.save("first.png", colors())));
+    assert_eq!(hash(&material(&images.save("second.png", colors()))), first);
+    let mut other = colors();
     other.get_pixel_mut(3, 1).0[2] ^= 1;
     assert_ne!(hash(&material(&images.save("other.png", other))), first);
     let file = images.written("first.png");
@@ -321,7 +318,7 @@ fn the_scene_hash_depends_on_texels_and_not_on_file_names() {
 #[test]
 fn an_image_used_twice_is_stored_once() {
     let images = Images::new();
-    let file = images.save("checker.png", colours());
+    let file = images.save("checker.png", colors());
     let scene = scene(&format!(
         r#"(
             camera: (origin: (0, 0, 10), target: (0, 0, 0), fov: 6),
@@ -336,7 +333,7 @@ fn an_image_used_twice_is_stored_once() {
     assert_eq!((scene.images.len(), scene.textures.len()), (1, 2));
 }
 
-/// Renders with and without a colour texture beside the flat normal map.
+/// Renders with and without a color texture beside the flat normal map.
 #[test]
 fn a_flat_normal_map_changes_no_bit() {
     let images = Images::new();
@@ -411,7 +408,7 @@ fn a_normal_map_turns_the_surface_towards_the_light() {
 #[test]
 fn a_mirrored_relief_has_the_opposite_slopes_from_behind() {
     let images = Images::new();
-    let file = images.save("relief.png", colours());
+    let file = images.save("relief.png", colors());
     let film = |material: &str, edge_u: f32, factor: f32, mirrored: bool| {
         let relief =
             format!("normal: Texture(file: {file}, factor: {factor}), mirrored_relief: {mirrored}");

@@ -208,7 +208,7 @@ fn agx_has_its_published_values() {
 
 /// Checks that a saturated light becomes paler as it becomes brighter, and that its strongest channel stays the same.
 #[test]
-fn agx_desaturates_bright_colours() {
+fn agx_desaturates_bright_colors() {
     let mut last = 1.0;
     for stop in -2..=10 {
         let shown = clipped(Tone::AgX, Vec3::new(1.0, 0.1, 0.02) * (stop as f32).exp2());
@@ -238,12 +238,12 @@ fn aces_has_its_published_values() {
     }
 }
 
-/// Checks that base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue
+/// Checks that base colors up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue
 /// and saturation.
 ///
-/// A black base colour, which reflects only that 0.04, is shown at half of it.
+/// A black base color, which reflects only that 0.04, is shown at half of it.
 #[test]
-fn neutral_keeps_base_colours() {
+fn neutral_keeps_base_colors() {
     for base in [
         Vec3::new(0.7, 0.3, 0.2),
         Vec3::new(0.1, 0.5, 0.7),

@@ -585,6 +585,7 @@ impl Arguments {
         Outputs {
             picture: self.output.clone().unwrap_or_else(named_by_scene),
             stats: self.stats.clone(),
+            figures: self.look.figures.clone(),
             look: self.look.look(Look::default()),
             debug_view: self.debug_view,
             region: self.crop,

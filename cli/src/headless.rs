@@ -3,6 +3,7 @@
 
 use std::{
     fmt,
+    io::Write,
     path::Path,
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -30,8 +31,8 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{LoadProgress, Scene, escaped};
-use raysieve_viewer::overlay;
+use raysieve_scene::{LoadProgress, Scene, atomic_file::write_whole, escaped};
+use raysieve_viewer::overlay::{self, FigureFormat};
 
 use crate::{
     Ending,
@@ -435,13 +436,21 @@ pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats
     Ok(stats)
 }
 
-/// Writes the statistics as JSON to the file of `--stats`, atomically, and replaces an existing file. Does nothing
-/// without that option.
+/// Writes the statistics as JSON to the file of `--stats`, and the figures of the overlay to that of `--figures`,
+/// atomically, and replaces existing files. Does nothing without these options.
 fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
-    outputs
-        .stats
+    if let Some(path) = &outputs.stats {
+        output::write_stats(path, stats)?;
+    }
+    if let Some((path, format)) = outputs
+        .figures
         .as_deref()
-        .map_or(Ok(()), |path| Ok(output::write_stats(path, stats)?))
+        .and_then(|path| Some((path, FigureFormat::of(path)?)))
+    {
+        let figures = overlay::export(stats, format);
+        write_whole(path, |file| file.write_all(figures.as_bytes()))?;
+    }
+    Ok(())
 }
 
 /// Number of steps of a progress bar that shows a fraction from 0 to 1.

@@ -12,35 +12,67 @@ use raysieve::{
 /// GPUs that work at the same time.
 pub(crate) fn final_table(stats: &Stats) -> String {
     let total = stats.total();
-    let mut rows = vec![head()];
+    let lost = Lost::with(stats);
+    let mut rows = vec![head(lost)];
     // A path that may scatter a thousand times seldom does: rows without rays say nothing.
     rows.extend(
         stats
             .bounces
             .iter()
             .filter(|row| row.rays > 0)
-            .map(|row| cells(&row.bounce.to_string(), row)),
+            .map(|row| cells(&row.bounce.to_string(), row, lost)),
     );
-    rows.push(cells("all", &total));
+    rows.push(cells("all", &total, lost));
     aligned(&rows) + &summary(stats)
+}
+
+/// The share of a bounce that a table shows: what compaction removes, or what is idle because nothing is removed.
+#[derive(Clone, Copy)]
+enum Lost {
+    /// The fraction of the rays that do not continue.
+    Removed,
+    /// The fraction of the launched lanes that have no ray, with the strategy `off`.
+    Idle,
+}
+
+impl Lost {
+    fn with(stats: &Stats) -> Lost {
+        match stats.compaction.as_str() {
+            "off" => Lost::Idle,
+            _ => Lost::Removed,
+        }
+    }
+
+    fn heading(self) -> &'static str {
+        match self {
+            Lost::Removed => "removed",
+            Lost::Idle => "idle",
+        }
+    }
+
+    /// Returns the share in a bounce as text.
+    fn cell(self, row: &BounceStats) -> String {
+        let part = match self {
+            Lost::Removed => row.removed(),
+            Lost::Idle => 1.0 - row.rays as f64 / row.lanes.max(row.rays).max(1) as f64,
+        };
+        format!("{:.1} %", 100.0 * part)
+    }
 }
 
 /// Returns the narrower table that a terminal shows during a render: counts so far, and times in milliseconds for one
 /// sample per pixel.
 pub(crate) fn live_table(stats: &Stats) -> String {
     let samples = stats.paths as f64 / stats.size.map(f64::from).iter().product::<f64>();
+    let lost = Lost::with(stats);
     let row = |label: &str, row: &BounceStats| {
         let time = |stage| format!("{:.3}", row.time(stage) / samples.max(1e-9));
-        [
-            label.to_owned(),
-            grouped(row.rays),
-            format!("{:.1} %", 100.0 * row.removed()),
-        ]
-        .into_iter()
-        .chain(Stage::OF_BOUNCE.map(time))
-        .collect::<Vec<_>>()
+        [label.to_owned(), grouped(row.rays), lost.cell(row)]
+            .into_iter()
+            .chain(Stage::OF_BOUNCE.map(time))
+            .collect::<Vec<_>>()
     };
-    let counts = ["bounce", "rays", "removed"].map(str::to_owned);
+    let counts = ["bounce", "rays", lost.heading()].map(str::to_owned);
     // The first heading of a time has the unit.
     let times = Stage::OF_BOUNCE.iter().enumerate().map(|(place, stage)| {
         let unit = if place == 0 { " ms" } else { "" };
@@ -57,7 +89,7 @@ pub(crate) fn live_table(stats: &Stats) -> String {
 }
 
 /// Returns the column headings of [`final_table`]: the counts, then the time of each stage.
-fn head() -> Vec<String> {
+fn head(lost: Lost) -> Vec<String> {
     let counts = [
         "bounce",
         "rays",
@@ -65,7 +97,7 @@ fn head() -> Vec<String> {
         "misses",
         "ended",
         "survivors",
-        "removed",
+        lost.heading(),
         "shadow rays",
     ];
     let times = Stage::OF_BOUNCE.map(|stage| format!("{} ms", stage.label()));
@@ -74,7 +106,7 @@ fn head() -> Vec<String> {
 
 /// Returns one row of [`final_table`]: `label`, the counts of a bounce, and the time of each stage in milliseconds, in
 /// the order of [`head`].
-fn cells(label: &str, row: &BounceStats) -> Vec<String> {
+fn cells(label: &str, row: &BounceStats, lost: Lost) -> Vec<String> {
     let counts = [
         label.to_owned(),
         grouped(row.rays),
@@ -82,7 +114,7 @@ fn cells(label: &str, row: &BounceStats) -> Vec<String> {
         grouped(row.misses),
         grouped(row.ended),
         grouped(row.survivors),
-        format!("{:.1} %", 100.0 * row.removed()),
+        lost.cell(row),
         grouped(row.shadow_rays),
     ];
     let times = Stage::OF_BOUNCE.map(|stage| format!("{:.1}", row.time(stage)));

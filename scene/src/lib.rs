@@ -7,7 +7,7 @@
 //!
 //! - Lengths are in metres, from 1e-15 to 1e8. Coordinates lie within 1e8 m of 0.
 //! - Angles are in degrees.
-//! - Colours are in linear sRGB. Radiance is in W·sr⁻¹·m⁻² per channel.
+//! - Colors are in linear sRGB. Radiance is in W·sr⁻¹·m⁻² per channel.
 //! - The coordinate system is right-handed, with y up.
 //! - `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
 //! - Paths are relative to the folder of the scene file.
@@ -136,7 +136,7 @@
 //!
 //! # Textures
 //!
-//! `Texture(file: "wood.png")` may replace any colour of a material (`albedo`, `reflectance`, `radiance`, `base_color`,
+//! `Texture(file: "wood.png")` may replace any color of a material (`albedo`, `reflectance`, `radiance`, `base_color`,
 //! `specular_color`, `sheen_color`, `diffuse_transmission_color`, `emission`) and any number of `Principled` with the
 //! range 0 to 1. `opacity` and `normal` take one too.
 //!
@@ -145,14 +145,14 @@
 //! | `file` | a `.png`, `.jpg`, `.webp`, `.bmp`, `.tga`, `.hdr`, `.exr`, `.pfm` or `.ktx2` file, see below, relative to the scene's folder | required |
 //! | `factor` | factor for the values, a number or `(r, g, b)` within the range of the parameter; for a normal map, the strength of the bend, -100 to 100 | `1` |
 //! | `channel` | channel that holds a single number: `Red`, `Green`, `Blue` or `Alpha` | `Alpha` for `opacity`, else `Red` |
-//! | `encoding` | encoding of integer images, `Srgb` or `Linear`; floating-point images are always linear | `Srgb` for colours, else `Linear` |
+//! | `encoding` | encoding of integer images, `Srgb` or `Linear`; floating-point images are always linear | `Srgb` for colors, else `Linear` |
 //! | `filter` | interpolation between texels: `Bilinear` or `Nearest` | `Bilinear` |
 //! | `wrap` | mode beyond the edges of the image: `Repeat`, `Mirror` or `Clamp`, or a pair `(across, down)` | `Repeat` |
 //! | `scale` | number of repetitions of the image, or `(across, down)` | `1` |
 //! | `rotate` | rotation of the texture coordinates in degrees, after `scale`; the image turns clockwise | `0` |
 //! | `offset` | `(right, down)` in fractions of the image, added to the texture coordinates last | `(0, 0)` |
 //!
-//! - A `.pfm` file holds floats, in colour or in grey.
+//! - A `.pfm` file holds floats, in color or in grey.
 //! - A `.ktx2` file holds Basis Universal, plain texels of 8 or 16 bits or floats, or BC1 to BC7, and may be compressed
 //!   by Zstandard or zlib. An image of two channels is read as a normal map, whose blue follows from red and green.
 //! - On a `Quad`, the lower left corner of the image is at `corner`, and the lower right one at the end of `edge_u`.
@@ -199,7 +199,7 @@
 //! Triangles without area cannot be hit and are left out; [`Scene::notes`] says how many.
 //!
 //! **Mesh.** Positions, faces, triangle strips and texture coordinates are read, and normals if `smooth` is set.
-//! Materials and colours in the file are ignored. A polygon becomes a fan of triangles from its first corner if that
+//! Materials and colors in the file are ignored. A polygon becomes a fan of triangles from its first corner if that
 //! covers it exactly, as it does for convex polygons. Other polygons are triangulated by ear clipping.
 //!
 //! **Instances.** The transform of `of` applies first, the transform of each place second. Each instance takes about
@@ -232,7 +232,7 @@
 //!
 //! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
 //! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than
-//! 1,024 colours, and more than 1,048,576 that emit light. Up to 16,384 points and lines have 48 to 64 triangles each,
+//! 1,024 colors, and more than 1,048,576 that emit light. Up to 16,384 points and lines have 48 to 64 triangles each,
 //! and more of them 10 to 20.
 //!
 //! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
@@ -246,14 +246,14 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
-//! - Colourless glass with a `volume` and `anisotropy` becomes a `RoughDielectric`, if it has no other layers and no
+//! - Colorless glass with a `volume` and `anisotropy` becomes a `RoughDielectric`, if it has no other layers and no
 //!   textures but those of its normal, opacity and roughness. For other directions than along and across the tangent,
 //!   the tangents of its mesh are turned, which a normal map rules out. Other transmission ignores `anisotropy` and is
-//!   equally rough in all directions. Vertex colours of a `RoughDielectric` are not used.
+//!   equally rough in all directions. Vertex colors of a `RoughDielectric` are not used.
 //! - An `unlit` material becomes `Emissive`.
-//! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
-//! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
-//!   triangle has the mean colour of its corners.
+//! - The alpha of the base color is the `opacity`; in mode `MASK` it has a `cutoff`.
+//! - Vertex colors multiply the material's color, and their alpha its opacity. If the material has textures, each
+//!   triangle has the mean color of its corners.
 //! - Ambient occlusion is ignored.
 //! - Surfaces are visible from both sides. They emit to the front, and to the back if they are `doubleSided` or
 //!   `unlit`.
@@ -262,8 +262,8 @@
 //! - [`LoadOptions::variant`] selects a material variant (`KHR_materials_variants`). Without one, the default materials
 //!   are shown.
 //!
-//! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else
-//! its face colours. If its header names images
+//! **Materials of PLY.** A PLY file shows its vertex colors (`red`, `r`, `diffuse_red`, `color_0` and so on), or else
+//! its face colors. If its header names images
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
 //!
@@ -330,7 +330,7 @@
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
 //! | spectra | `uniform`, `regular`, `irregular`, `blackbody`, `d65`, lists of wavelengths, files; metals and glasses by name | lists of wavelengths, files, `blackbody`; metals and glasses by name |
 //!
-//! - Spectra become linear sRGB by the colour matching functions of the CIE: reflectances under the illuminant D65,
+//! - Spectra become linear sRGB by the color matching functions of the CIE: reflectances under the illuminant D65,
 //!   emissions as they are. As in pbrt, the spectrum of a pbrt light has luminance 1 before its `scale`.
 //! - A camera that mirrors its image is supported: then the whole scene is mirrored. So pbrt's left-handed coordinates
 //!   need no conversion.
@@ -345,7 +345,7 @@
 //!   in its view.
 //! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats
 //!   lose none, so that the albedo of their base is lowered instead. In diffuse light, coats over an albedo of 0.5 are
-//!   then as bright as there, within 5 %. In saturated colours, a channel can be 17 % brighter than in pbrt.
+//!   then as bright as there, within 5 %. In saturated colors, a channel can be 17 % brighter than in pbrt.
 //! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³
 //!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
@@ -362,7 +362,7 @@
 //!   opacity, and in pbrt, the surface shines where it is opaque. A light on `null` is half opaque.
 //! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha. Area lights stay
 //!   visible.
-//! - A coloured image that is a number, such as a roughness, has the luminance of its colours in Mitsuba. In pbrt it has
+//! - A colored image that is a number, such as a roughness, has the luminance of its colors in Mitsuba. In pbrt it has
 //!   the mean of the channels, or the alpha of a PNG or EXR image that is not opaque. pbrt's textures `mix` and
 //!   `imagemap` with `invert` are exact with one image, and a mix of several images becomes their mean.
 //! - The slopes of a bump map are those of the mean sizes that u and v cover on a shape. An instance that scales it
@@ -377,14 +377,14 @@
 //!   and a warning says where they would hide something.
 //! - As in Mitsuba 3.9, the scale of a `directional` emitter's `to_world` multiplies its irradiance. A sphere that is
 //!   scaled unevenly is an ellipsoid, and a warning says so, because Mitsuba shows it round.
-//! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
+//! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colors exchanged.
 //! - pbrt's area lights with an alpha of 0, which light the scene invisibly, become spot lights on their surface: up to
 //!   1,024 each, which shine like a diffuse surface together.
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
 //! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of
 //! meshes and images. Below coats, each different combination of an image, its factor and the coat makes one more
-//! image, and so do coloured images that are numbers, inverted or mixed. It has 8 bytes per texel, or 16 if the image has
+//! image, and so do colored images that are numbers, inverted or mixed. It has 8 bytes per texel, or 16 if the image has
 //! floats. Time grows linearly with the size of all files,
 //! included ones counted as often as they are included. A scene has at most 2²³ shapes, and an instance of a group
 //! counts as all of its shapes. Tessellated shapes with equal parameters share a mesh, of up to 0.5 MB. A curved patch

@@ -98,7 +98,7 @@ impl SunSky {
     }
 }
 
-/// Coefficients of the sky's radiance in one colour channel for a given day.
+/// Coefficients of the sky's radiance in one color channel for a given day.
 struct SkyChannel {
     /// Coefficients A to I of the sky model's distribution function.
     shape: [f64; 9],
@@ -185,7 +185,7 @@ fn gaussian(at: f64, middle: f64, before: f64, behind: f64) -> f64 {
     libm::exp(-0.5 * off * off)
 }
 
-/// Returns the CIE 1931 colour matching functions x, y and z at a wavelength in nanometres, by the multi-lobe fit of C.
+/// Returns the CIE 1931 color matching functions x, y and z at a wavelength in nanometres, by the multi-lobe fit of C.
 /// Wyman, P.-P. Sloan and P. Shirley (2013).
 fn color_matching_functions(nanometres: f64) -> DVec3 {
     let lobe = |middle, before, behind| gaussian(nanometres, middle, before, behind);

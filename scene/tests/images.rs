@@ -11,7 +11,7 @@ use raysieve::scene::{Image, Texels};
 /// Width and height of the images in pixels.
 const SIZE: (usize, usize) = (16, 8);
 
-/// Returns the colour of texel (x, y): red grows to the right, green downwards. RGBE represents it exactly.
+/// Returns the color of texel (x, y): red grows to the right, green downwards. RGBE represents it exactly.
 fn color(x: usize, y: usize) -> [f32; 3] {
     let blue = if (x + y).is_multiple_of(2) {
         0.25
@@ -46,7 +46,7 @@ fn expect(bytes: &[u8], case: &str, of: impl Fn([f32; 3]) -> [f32; 3]) {
     }
 }
 
-/// Encodes a colour as RGBE: three bytes and a shared exponent.
+/// Encodes a color as RGBE: three bytes and a shared exponent.
 fn rgbe([r, g, b]: [f32; 3]) -> [u8; 4] {
     let exponent = r.max(g).max(b).log2().floor() as i32 + 1;
     let byte = |part: f32| (part * 256.0 / 2.0_f32.powi(exponent)).round() as u8;

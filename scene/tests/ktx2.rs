@@ -84,7 +84,7 @@ fn image(texels: Texels) -> Image {
     }
 }
 
-/// Returns the colour of each texel, row by row.
+/// Returns the color of each texel, row by row.
 fn colors() -> Vec<[u8; 4]> {
     let place = |at: u32| [at % SIZE.0, at / SIZE.0];
     let color = |[x, y]: [u32; 2]| [40 * x as u8, 50 * y as u8, 9, 200];
@@ -132,7 +132,7 @@ fn wide_texels_are_read() {
     assert_eq!(found, image(Texels::Floats(expected)));
 }
 
-/// Returns a block of BC7 in mode 6 whose texels all have this colour. Each channel must be even.
+/// Returns a block of BC7 in mode 6 whose texels all have this color. Each channel must be even.
 fn bc7_block(color: [u8; 4]) -> [u8; 16] {
     let mut block = 1u128 << 6;
     let mut at = 7;

@@ -52,7 +52,7 @@ pub const GREEN_TABLE: u32 = 1;
 pub const BLUE_TABLE: u32 = 2;
 /// Index of the summed-area table of the pixels' variances.
 pub const NOISE_TABLE: u32 = 3;
-/// Number of summed-area tables: three colour channels and the variance.
+/// Number of summed-area tables: three color channels and the variance.
 pub const TABLES: u32 = 4;
 
 /// The mean radiance of a window, with its uncertainty.

@@ -149,6 +149,16 @@ impl Gpus {
             .collect()
     }
 
+    /// Calls `work` with the waves of the working GPUs.
+    pub(super) fn with_waves<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Iterator<Item = &Wave>) -> T,
+    ) -> T {
+        let workers: Vec<_> = self.workers.iter().map(lock).collect();
+        let working = workers.iter().filter(|worker| worker.is_working());
+        work(&mut working.map(|worker| &worker.wave))
+    }
+
     /// Returns the factor from stage times to wall-clock time: 1 / number of working GPUs.
     fn time_share(&mut self) -> f64 {
         let working = self.workers.iter_mut().map(of);

@@ -8,8 +8,10 @@ mod gpu_health;
 mod gpus;
 mod host_film;
 mod leak_on_hang;
+
 mod opening;
 mod pending_chunks;
+mod resources;
 mod rounds;
 mod settings;
 mod spans;
@@ -45,6 +47,7 @@ use crate::{
 };
 pub use ahead::Ahead;
 pub use gpu_health::Gpu;
+pub use resources::{MemoryStats, WaveStats};
 pub use settings::{BackendChoice, Settings};
 pub(crate) use spans::{Pixels, Plan, Spans};
 

@@ -41,6 +41,11 @@ impl CudaFilm {
         })
     }
 
+    /// Returns the device memory of the film in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.sums.num_bytes() + self.rejected.num_bytes() + self.sample_counts.num_bytes()) as u64
+    }
+
     /// Returns the argument of a kernel that adds samples to the film.
     pub fn argument(&mut self) -> DeviceFilm<'_> {
         DeviceFilm {

@@ -125,6 +125,29 @@ impl CudaScene {
         })
     }
 
+    /// Returns the device memory in bytes: that of materials, textures and lights, and that of primitives and BVHs.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        let scene = self.materials.num_bytes()
+            + self.maps.num_bytes()
+            + self.textures.num_bytes()
+            + self.texels.num_bytes()
+            + self.opacity_maps.num_bytes()
+            + self.energy.num_bytes()
+            + self.lights.num_bytes()
+            + self.light_pairs.num_bytes()
+            + self.light_places.num_bytes()
+            + self.lamps.num_bytes()
+            + self.environment_rows.num_bytes()
+            + self.environment_texels.num_bytes()
+            + self.environment_guide.num_bytes();
+        let trees = self.nodes.num_bytes()
+            + self.primitives.num_bytes()
+            + self.instances.num_bytes()
+            + self.corners.num_bytes()
+            + self.vertices.num_bytes();
+        (scene as u64, trees as u64)
+    }
+
     /// Returns the argument of a kernel that reads the scene.
     pub fn argument(&self) -> DeviceScene<'_> {
         DeviceScene {

@@ -159,6 +159,24 @@ impl CudaPaths {
         Ok(())
     }
 
+    /// Returns the device memory of the buffers in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = self.span.num_bytes()
+            + self.list.num_bytes()
+            + self.queue.num_bytes()
+            + self.compacted.num_bytes()
+            + self.flags.num_bytes()
+            + self.rays.num_bytes()
+            + self.throughputs.num_bytes()
+            + self.radiances.num_bytes()
+            + self.hits.num_bytes()
+            + self.instances.num_bytes()
+            + self.shadow_rays.num_bytes()
+            + self.shadow_origins.num_bytes()
+            + self.light_instances.num_bytes();
+        bytes as u64
+    }
+
     /// Returns the argument of a kernel that reads or writes the paths.
     pub fn argument(&mut self) -> PathBuffers<'_> {
         PathBuffers {

@@ -349,6 +349,35 @@ impl RenderScene {
         self.simd_instanced_scene();
     }
 
+    /// Returns the host memory in bytes: that of materials, textures and lights, and that of primitives and BVHs, with
+    /// their form for SIMD traversal if it has been built.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        let scene = size_of_val(&self.materials[..])
+            + size_of_val(&self.energy[..])
+            + size_of_val(&self.maps[..])
+            + size_of_val(&self.textures[..])
+            + size_of_val(&self.texels[..])
+            + size_of_val(&self.opacity_maps[..])
+            + size_of_val(&self.lights[..])
+            + size_of_val(&self.light_pairs[..])
+            + size_of_val(&self.light_places[..])
+            + size_of_val(&self.lamps[..])
+            + size_of_val(&self.environment_rows[..])
+            + size_of_val(&self.environment_texels[..])
+            + size_of_val(&self.environment_guide[..]);
+        let simd = self.trees.simd_scene.get().and_then(Option::as_ref);
+        let instanced = self.trees.simd_instanced_scene.get();
+        let instanced = instanced.and_then(Option::as_ref);
+        let trees = size_of_val(&self.nodes[..])
+            + size_of_val(&self.primitives[..])
+            + size_of_val(&self.instances[..])
+            + size_of_val(&self.corners[..])
+            + size_of_val(&self.vertices[..])
+            + simd.map_or(0, SimdScene::bytes)
+            + instanced.map_or(0, SimdInstancedScene::bytes);
+        (scene as u64, trees as u64)
+    }
+
     /// Returns the data that traversal reads in scenes with instances.
     #[inline]
     pub fn instanced_scene(&self) -> InstancedScene<'_> {

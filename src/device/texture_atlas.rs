@@ -190,10 +190,10 @@ fn put(image: &Image, words: u64, into: &mut Vec<u32>) {
             let decoded: Vec<u32> = (0..=65535)
                 .map(|word| srgb_value(part(word)).to_bits())
                 .collect();
-            let colour = |word: u16| decoded[usize::from(word)];
+            let color = |word: u16| decoded[usize::from(word)];
             let quads = texels.iter().map(|&[r, g, b, a]| {
                 let alpha = part(usize::from(a)) as f32;
-                [colour(r), colour(g), colour(b), alpha.to_bits()]
+                [color(r), color(g), color(b), alpha.to_bits()]
             });
             into.extend(quads.flatten());
         }

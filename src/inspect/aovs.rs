@@ -31,7 +31,7 @@ pub const SAMPLES: u32 = 16;
 /// An arbitrary output variable (AOV): an additional layer of an EXR file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aov {
-    /// `albedo.R`, `.G`, `.B`: base colour of the first hit, including textures; black where nothing is hit. Partially
+    /// `albedo.R`, `.G`, `.B`: base color of the first hit, including textures; black where nothing is hit. Partially
     /// opaque surfaces count in proportion to how often the render hits them.
     Albedo,
     /// `normal.X`, `.Y`, `.Z`: world-space shading normal on the camera's side. The average is shorter than 1 where the
@@ -261,7 +261,7 @@ pub(super) fn camera_hit(
 
 /// The properties of the surface that a camera ray hit first.
 pub(crate) struct FirstHit {
-    /// Base colour in linear sRGB, with textures.
+    /// Base color in linear sRGB, with textures.
     pub(crate) albedo: Vec3,
     /// Shading normal in world space, on the camera's side.
     pub(crate) normal: Vec3,

@@ -1,7 +1,7 @@
-//! Debug views: false-colour images of quantities other than the rendered light.
+//! Debug views: false-color images of quantities other than the rendered light.
 //!
 //! They are computed on the CPU whatever backend renders, and do not change the film. `accumulator` traces the same
-//! samples as the film again, from sample 0, and `color_scale` maps the values to colours and a legend.
+//! samples as the film again, from sample 0, and `color_scale` maps the values to colors and a legend.
 
 mod accumulator;
 mod color_scale;
@@ -36,7 +36,7 @@ pub enum DebugView {
     Noise,
     /// Number of samples of the pixel on the film.
     Samples,
-    /// Base colour of the first hit.
+    /// Base color of the first hit.
     Albedo,
     /// Shading normal of the first hit: red is x, green is y, blue is z, each mapped from -1..=1.
     Normal,
@@ -105,7 +105,7 @@ pub struct DebugImage {
     pub size: (u32, u32),
     /// RGBA with eight bits per channel, rows from the top, not premultiplied by alpha. Debug views are opaque.
     pub rgba: Vec<u8>,
-    /// Legend that explains the colours.
+    /// Legend that explains the colors.
     pub legend: Legend,
 }
 

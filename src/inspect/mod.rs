@@ -1,4 +1,4 @@
-//! Observers of the one loop: the record of one path, debug views in false colours, and AOVs.
+//! Observers of the one loop: the record of one path, debug views in false colors, and AOVs.
 //!
 //! They run the stages of the loop again, on the CPU, for the samples that they observe; the film is not changed.
 //! Imports `stages`, `wave` and what these import, but neither `backend` nor `render`.

@@ -316,7 +316,7 @@ pub fn encode_png(
     Ok(())
 }
 
-/// Returns the colours of pixels in RGBA as RGB.
+/// Returns the colors of pixels in RGBA as RGB.
 fn without_alpha(rgba: &[u8]) -> Vec<u8> {
     let (pixels, _) = rgba.as_chunks::<4>();
     let rgb = pixels

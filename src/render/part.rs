@@ -341,7 +341,7 @@ impl PartFile {
     }
 }
 
-/// Returns the bits of a colour, by which equal colours are recognised exactly.
+/// Returns the bits of a color, by which equal colors are recognised exactly.
 fn bits(color: [f32; 3]) -> [u32; 3] {
     color.map(f32::to_bits)
 }

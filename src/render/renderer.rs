@@ -53,6 +53,9 @@ const MAX_ADVANCE: Duration = Duration::from_millis(500);
 /// limits then clamp.
 const ADVANCE_DIVISOR: u32 = 2;
 
+/// Name of the kernel that traces whole paths, in the place of a compaction strategy in [`Stats::compaction`].
+pub const MEGAKERNEL: &str = "megakernel";
+
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
     /// The devices, with the scene and the film on them.
@@ -369,7 +372,7 @@ impl Renderer {
         let set = self.backend.set_strategy(strategy);
         self.record_counts(set)?;
         self.by_megakernel = false;
-        self.stats.compaction = strategy.to_string();
+        self.begin_strategy(strategy.to_string());
         Ok(())
     }
 
@@ -377,7 +380,9 @@ impl Renderer {
     /// counts as that of compaction.
     pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
         let set = self.backend.set_sort_hits(sort_hits);
-        self.record_counts(set)
+        self.record_counts(set)?;
+        self.stats.begin_strategy();
+        Ok(())
     }
 
     /// Continues with one kernel that traces whole paths, without stages and compaction, until a strategy is set. The
@@ -386,8 +391,16 @@ impl Renderer {
         let loaded = self.backend.load_megakernel();
         self.record_counts(loaded)?;
         self.by_megakernel = true;
-        self.stats.compaction = "megakernel".to_owned();
+        self.begin_strategy(MEGAKERNEL.to_owned());
         Ok(())
+    }
+
+    /// Records the name of the strategy of later waves.
+    fn begin_strategy(&mut self, name: String) {
+        if self.stats.compaction != name {
+            self.stats.compaction = name;
+            self.stats.begin_strategy();
+        }
     }
 
     /// Waits for the running waves; the waiting counts as render time.

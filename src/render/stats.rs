@@ -1,9 +1,13 @@
 //! Statistics of a render: ray counts, times and noise.
 
+mod wave_times;
+
 use std::collections::HashMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+pub use self::wave_times::{GroupBounce, WaveGroup, WaveTimes};
+pub use crate::backend::{MemoryStats, WaveStats};
 use crate::stages::{
     Stage,
     wave::{Report, counts},
@@ -64,6 +68,15 @@ pub struct Stats {
     /// The devices that rendered: the CPU, or each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceStats>,
+    /// Memory in bytes by kind; `None` for merged parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryStats>,
+    /// Size and number of the waves; `None` for merged parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waves: Option<WaveStats>,
+    /// Stage times in groups of waves, for medians. Not part of files.
+    #[serde(skip)]
+    pub wave_times: WaveTimes,
 }
 
 /// The state of adaptive sampling.
@@ -270,15 +283,25 @@ impl Stats {
     pub fn clear(&mut self) {
         self.bounces = Stats::rows(self.bounces.len() as u32 - 1);
         self.rejected_samples = 0;
+        self.wave_times.clear();
         for device in &mut self.devices {
             device.paths = 0;
         }
+    }
+
+    /// Removes the times of single waves, because the following waves use another compaction strategy.
+    pub(crate) fn begin_strategy(&mut self) {
+        let has_samples = self.bounces.first().is_some_and(|bounce| bounce.rays > 0);
+        self.wave_times.clear();
+        self.wave_times.is_partial = has_samples;
     }
 
     /// Adds the counts and times of a wave that the device of this name rendered. Stage times are multiplied by
     /// `time_share`: 1 divided by the number of devices that render at the same time.
     pub fn add(&mut self, device: &str, report: &Report, time_share: f64) {
         self.change(device, report, time_share, u64::saturating_add);
+        let pixels = self.size.map(u64::from).iter().product();
+        self.wave_times.add(report, time_share, pixels);
     }
 
     /// Subtracts the counts and times that [`Stats::add`] added for a wave whose samples were lost because the device
@@ -387,6 +410,8 @@ impl Stats {
             device.failed |= more.failed;
         }
         self.rejected_samples = self.rejected_samples.saturating_add(other.rejected_samples);
+        (self.memory, self.waves) = (None, None);
+        self.wave_times.clear();
         self.settle(self.seconds + other.seconds);
     }
 
@@ -421,4 +446,12 @@ impl Stats {
             device.paths_per_second = per_second(device.paths);
         }
     }
+}
+
+/// Returns the first bounce from which on a method gains nothing in any bounce, given the time that it gains in each;
+/// `None` if it gains time in the last one.
+pub fn break_even(gains: &[f64]) -> Option<usize> {
+    let gaining = gains.iter().rposition(|&gain| gain > 0.0);
+    let first = gaining.map_or(0, |last| last + 1);
+    (first < gains.len()).then_some(first)
 }

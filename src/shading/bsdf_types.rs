@@ -44,7 +44,7 @@ pub struct Bsdf {
     pub f0: Vec3,
     /// Schlick reflectance at grazing incidence (F90) that belongs to `f0`.
     pub f90: f32,
-    /// Colour of the multiple scattering of a layered material's metal: tint times metallic weight, times the energy
+    /// Color of the multiple scattering of a layered material's metal: tint times metallic weight, times the energy
     /// lost towards `to_eye` over its hemispherical mean. The lobe is this times the energy lost from `to_light`, times
     /// cos θ / π.
     pub multiple_scattering: Vec3,
@@ -102,9 +102,9 @@ pub struct Bsdf {
     pub film_again_behind: Vec3,
     /// Fraction of the energy towards `to_eye` that the boundary below a thin film transmits into the diffuse base.
     pub film_transmittance: f32,
-    /// Colour of the diffuse transmission of an extended material, with the factors of `diffuse`.
+    /// Color of the diffuse transmission of an extended material, with the factors of `diffuse`.
     pub behind: Vec3,
-    /// Colour of the sheen of an extended material, 0..=1 per channel; 0 inside glass.
+    /// Color of the sheen of an extended material, 0..=1 per channel; 0 inside glass.
     pub sheen: Vec3,
     /// Largest channel of the material's sheen, inside glass too, where `sheen` is 0.
     pub sheen_strength: f32,

@@ -338,7 +338,7 @@ pub fn film_tint(bsdf: &Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3) -> Vec
 /// Evaluates rough glass with a thin film for `to_light`, as [`glass_value`]. `color` contains the scale, but not the tint
 /// of the glass.
 ///
-/// The light that one facet scatters has the colours of the film at that facet. Several facets scatter what is then
+/// The light that one facet scatters has the colors of the film at that facet. Several facets scatter what is then
 /// missing in each channel. That is a mixture of what glass and mirrors lose, by the part that the film adds to the
 /// reflected light.
 #[inline]

@@ -176,7 +176,7 @@ shared! {
         pub maps: u32,
         /// Absorption of the interior: the transmittance of one metre is 2 to the power of minus this, per channel.
         pub absorption: Vec3,
-        /// Colour of the sheen of an extended material, 0..=1 per channel.
+        /// Color of the sheen of an extended material, 0..=1 per channel.
         pub sheen: Vec3,
         /// Alpha of the sheen, [`MIN_SHEEN_ALPHA`]..=1.
         pub sheen_alpha: f32,
@@ -197,7 +197,7 @@ shared! {
         pub film_thickness: f32,
         /// Thickness of the thin film in nanometres where the texture of the thickness is 0.
         pub film_thickness_min: f32,
-        /// Colour of the light that an extended material transmits diffusely, 0..=1 per channel.
+        /// Color of the light that an extended material transmits diffusely, 0..=1 per channel.
         pub diffuse_transmission_color: Vec3,
         /// Fraction of the diffuse part that is transmitted, 0..=1.
         pub diffuse_transmission: f32,

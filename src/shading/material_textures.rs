@@ -120,7 +120,7 @@ pub struct TextureAtlas<'a> {
     pub texels: &'a [u32],
 }
 
-/// Multiplies a colour by a texture value clamped to 0..=1, per channel.
+/// Multiplies a color by a texture value clamped to 0..=1, per channel.
 #[inline(always)]
 pub fn scale_color(color: Vec3, by: Vec3) -> Vec3 {
     Vec3::new(

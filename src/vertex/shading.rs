@@ -3,7 +3,7 @@
 //! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
 //! channel of the throughput, from the fifth scattering on. The parameter `INSTANCED` of functions is `false` for
 //! scenes without instances, textures and extended materials. At the first dispersive surface, a path chooses one
-//! colour channel.
+//! color channel.
 
 use glam::Vec3;
 

@@ -170,7 +170,7 @@ impl Gltf {
     /// Creates a file with a little of everything that is supported.
     ///
     /// It contains instances, a skin, a morph target, sparse and normalised accessors, cameras, a light, vertex
-    /// colours, textures with two sets of coordinates, a clear coat, and enough equal meshes to be instanced
+    /// colors, textures with two sets of coordinates, a clear coat, and enough equal meshes to be instanced
     /// automatically. It also contains lines, the material variant `red`, and animations of all interpolations.
     pub(crate) fn everything() -> Gltf {
         let mut gltf = Gltf::triangle();

@@ -32,7 +32,7 @@ pub(crate) fn file(path: &str) -> PathBuf {
     paths::root().join(path)
 }
 
-/// Reads the colours of an image of floats, row by row from the top, with the renderer's own reader. The readers of the
+/// Reads the colors of an image of floats, row by row from the top, with the renderer's own reader. The readers of the
 /// crate `image` would be compiled again for each test program that calls them.
 pub(crate) fn colors(path: &Path) -> Vec<[f32; 3]> {
     let image = Image::open(path).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));

@@ -42,7 +42,7 @@ fn day(fields: &str) -> (DVec3, DVec3, Environment) {
     )
 }
 
-/// Returns the luminance of a colour.
+/// Returns the luminance of a color.
 fn bright(color: DVec3) -> f64 {
     f64::from(luminance(color.as_vec3()))
 }

@@ -127,7 +127,7 @@ fn bilinear_lookup_interpolates_and_is_continuous_over_seams() {
 }
 
 #[test]
-fn a_texture_of_one_colour_has_that_colour_everywhere() {
+fn a_texture_of_one_color_has_that_color_everywhere() {
     let (texels, texture) = grey(&[0.3; 12], 4);
     let mut random = Random::new(4);
     for _ in 0..10_000 {

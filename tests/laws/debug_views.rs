@@ -1,4 +1,4 @@
-//! The false-colour debug views show the paths that the film was made of.
+//! The false-color debug views show the paths that the film was made of.
 
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ fn debug_views_refine_from_coarse_and_render_each_pixel_once() {
     assert_eq!(
         coarse[3 * 10 + 3],
         coarse[0],
-        "a block has the colour of its corner"
+        "a block has the color of its corner"
     );
     assert!(!accumulator.advance(&|| true).unwrap());
     assert_eq!(

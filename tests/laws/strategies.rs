@@ -170,7 +170,7 @@ fn emissive_instances_agree_in_all_strategies() {
     let direct = blocks(&direct);
     for (case, room) in [
         ("even", room(even, &instanced)),
-        ("a pane of two colours", room(&uneven, pane)),
+        ("a pane of two colors", room(&uneven, pane)),
     ] {
         assert!(!room.instances.is_empty());
         let [both, lights, bsdf] =

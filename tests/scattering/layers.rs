@@ -134,7 +134,7 @@ fn coats_of_any_roughness_lose_nothing_over_white_bases_of_any_roughness() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A thin film changes the colours of the reflected and of the transmitted light, but not their sum.
+/// A thin film changes the colors of the reflected and of the transmitted light, but not their sum.
 #[test]
 fn films_on_glass_of_any_roughness_conserve_energy_in_each_channel() {
     let films = [

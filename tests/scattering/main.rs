@@ -215,7 +215,7 @@ fn materials() -> Vec<(String, Surface)> {
     }
     let roughness = rough(0.3, Masking::HeightCorrelated, true);
     let color = Metal::Color(Vec3::new(0.9, 0.5, 0.2));
-    materials.push(("metal by colour".to_owned(), metal(color, roughness)));
+    materials.push(("metal by color".to_owned(), metal(color, roughness)));
     materials.push(("dense glass".to_owned(), glass(2.4, roughness)));
     materials.push(("a bubble".to_owned(), glass(0.6, roughness)));
     for alpha in [0.1, 0.6] {

@@ -119,10 +119,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn jpeg(pixels: &Pixels, quality: u8, colours: SamplingFactor) -> Result<Vec<u8>, Box<dyn Error>> {
+fn jpeg(pixels: &Pixels, quality: u8, colors: SamplingFactor) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, quality);
-    encoder.set_sampling_factor(colours);
+    encoder.set_sampling_factor(colors);
     encoder.encode(
         &pixels.rgba,
         pixels.width.try_into()?,

@@ -23,7 +23,7 @@ const INPUTS: &str = "docs/scaling.ron";
 const CHART: &str = "docs/scaling.svg";
 /// Numbers of GPUs in the table.
 const GPUS: [u32; 9] = [1, 2, 4, 8, 64, 512, 1000, 4096, 10_000];
-/// Amounts of work: hours on one GPU, name and colour in the chart.
+/// Amounts of work: hours on one GPU, name and color in the chart.
 const WORKS: [(f64, &str, &str); 3] = [
     (10.0, "10 hours of a GPU", MISSES),
     (240.0, "10 days", ENDED),
@@ -275,14 +275,14 @@ fn chart(inputs: &Inputs, options: Options) -> String {
             &gpus.to_string(),
         );
     }
-    for (number, (hours, name, colour)) in WORKS.into_iter().enumerate() {
+    for (number, (hours, name, color)) in WORKS.into_iter().enumerate() {
         let points = (0..=160).map(|step| {
             let gpus = 10_f64.powf(DECADES * f64::from(step) / 160.0).round();
             let times = inputs.times(hours * 3600.0, gpus as u32, options);
             place(gpus, times.efficiency(hours * 3600.0, gpus as u32))
         });
-        svg.line(points, colour);
-        svg.key(LEFT + 140.0 * number as f64, 36.0, colour, name);
+        svg.line(points, color);
+        svg.key(LEFT + 140.0 * number as f64, 36.0, color, name);
     }
     for &(gpus, found) in &inputs.measured_gpus {
         let (x, y) = place(gpus.into(), found);

@@ -13,9 +13,11 @@ pub const MISSES: &str = "#56b4e9";
 
 /// Colours (`#rrggbb`) of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`].
 ///
+/// Any two differ by at least 16 (CIEDE2000), also with simulated protanopia, deuteranopia and tritanopia.
+///
 /// In this crate, a new stage whose time is measured needs only a colour here: bars and legends iterate over the
 /// stages.
-pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
+pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#2a7fd0", "#d55e00", "#e8b4d4", "#6e6e6e"];
 
 /// Returns the colour (`#rrggbb`) of a stage from [`STAGES`].
 ///

@@ -31,8 +31,13 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
-    /// A window that ended unexpectedly after it had begun to open, or a thread that panicked. The thread is the render
-    /// thread (of the window or the page), or one that saves a picture.
+    /// The render thread of the window or the page, which panicked or could not begin.
+    #[error("the render thread stopped: {problem}")]
+    RenderThread {
+        /// Cause of the error, usually as text of a panic.
+        problem: String,
+    },
+    /// A window that ended unexpectedly after it had begun to open, or a thread that saves a picture and panicked.
     #[error("window: {problem}")]
     Window {
         /// Cause of the error, usually as text of the system or of a panic.
@@ -64,7 +69,10 @@ impl Error {
             Error::Render(error) => error.exit_code(),
             Error::Scene(raysieve_scene::Error::Write { .. }) => 1,
             Error::Scene(_) | Error::Setting { .. } => 2,
-            Error::Write { .. } | Error::Window { .. } | Error::Serve { .. } => 1,
+            Error::Write { .. }
+            | Error::RenderThread { .. }
+            | Error::Window { .. }
+            | Error::Serve { .. } => 1,
         }
     }
 }

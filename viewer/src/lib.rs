@@ -16,6 +16,7 @@
 mod address;
 pub mod chart;
 mod error;
+mod fonts;
 pub mod overlay;
 mod saved_picture;
 pub mod session;

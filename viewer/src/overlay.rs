@@ -1,33 +1,42 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that
-//! users edit. Imports `session` for the data to display, and `chart` for colours.
+//! the rows of the statistics panel, `columns` defines its tables, and `bars` and `plots` draw its graphical parts.
+//! `export` and `description` put the figures into text. `fitted` is the area of a picture in a window, and `pixels`
+//! describes single pixels. Imports `session` for the data to display, and `chart` for colors.
 
 pub(crate) mod canvas;
+pub(crate) mod colors;
 mod columns;
 mod content;
+mod description;
+mod entry;
+mod export;
+mod head;
+mod strategies;
+mod table;
 pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
 mod bars;
-mod path;
 pub(crate) mod pixels;
-pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
-mod messages;
 mod plots;
-mod scrub_bar;
-mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
-use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
-use content::{DIM, Line, PLAIN, Row, length, rows};
+use columns::{NATURAL_WIDTH, Table, full_width};
+use content::{DIM, Form, Line, Row, length, rows};
+use description::describe;
+use table::Scales;
 
-pub(crate) use scrub_bar::{BAR_HEIGHT as SCRUB_BAR_HEIGHT, ScrubBar};
+pub use export::{FigureFormat, export};
+#[allow(
+    unused_imports,
+    reason = "window and page export the displayed figures"
+)]
+pub(crate) use export::{figures_as, to_csv, to_json};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Recent, State};
@@ -44,19 +53,29 @@ use raysieve::{
 /// Omits columns that do not fit the width. Omits late bounces that do not fit the height, and states their number. If
 /// no bounce fits, draws only lines of text, or nothing onto a tiny picture.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
-    let [columns, rows] = stats.size;
-    let recent = Recent::of(stats, f64::from(columns) * f64::from(rows));
-    let size = (width, height);
-    let figures = Figures {
+    with_figures(stats, |figures| {
+        let size = (width, height);
+        let figures = Figures {
+            detail: Detail::for_picture(size),
+            ..*figures
+        };
+        Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
+    });
+}
+
+/// Calls `work` with the figures of a complete render, for one sample of every pixel.
+fn with_figures<R>(stats: &Stats, work: impl FnOnce(&Figures<'_>) -> R) -> R {
+    let [width, height] = stats.size;
+    let recent = Recent::of(stats, f64::from(width) * f64::from(height));
+    work(&Figures {
         stats,
         recent: &recent,
-        size: (columns, rows),
+        size: (width, height),
         state: State::Done,
         detail: Detail::Full,
         units: Units::PerSample,
         denoises: false,
-    };
-    Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
+    })
 }
 
 /// Draws the statistics onto an image that is to be written to a file. Does nothing unless `look.overlay` is set.
@@ -85,9 +104,27 @@ pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
 pub(crate) enum Detail {
     /// The settings, speed, noise and progress of the render, warnings, and one bar per bounce.
     Short,
-    /// The contents of `Short`, except that a table of bounces and stages replaces the bars. Adds the devices, a graph
-    /// of the speed, and a comparison of compaction strategies.
+    /// The contents of `Short`, except that a table of bounces and stages replaces the bars. Adds the devices, graphs of
+    /// the speed and of the stages, and a comparison of compaction strategies. The panel covers little of a picture.
     Full,
+    /// The contents of `Full` with all columns, for a region of its own: in one table if the region is wide enough, and
+    /// otherwise in two, of rays and of times. Graphs are taller if there is room.
+    Everything,
+}
+
+/// Maximum share of a picture's width that a panel with all columns covers.
+const MAX_WIDE_SHARE: f64 = 0.52;
+
+impl Detail {
+    /// Returns the amount for a panel over a picture of this width and height that is saved: everything if the panel
+    /// leaves about half of the picture free.
+    pub(crate) fn for_picture((width, height): (u32, u32)) -> Self {
+        let wide = wide_panel_width(scale_for(width, height));
+        match wide <= MAX_WIDE_SHARE * f64::from(width) {
+            true => Self::Everything,
+            false => Self::Full,
+        }
+    }
 }
 
 /// Units of the ray counts and times in the table of bounces.
@@ -143,6 +180,20 @@ impl Figures<'_> {
         };
         (self.units == Units::PerSample).then_some(factor)
     }
+
+    /// Returns the displayed numbers of paths and of rays per second: averages over a complete render, otherwise recent.
+    fn speeds(&self) -> (f64, f64) {
+        match self.state {
+            State::Done => (self.stats.paths_per_second, self.stats.rays_per_second),
+            _ => (self.recent.paths_per_second, self.recent.rays_per_second),
+        }
+    }
+
+    /// Returns the fraction of launched lanes that had a ray; `None` if it is not known for the strategy in use.
+    fn busy(&self) -> Option<f64> {
+        let is_known = self.recent.is_measured && self.recent.lane_use > 0.0;
+        is_known.then_some(self.recent.lane_use)
+    }
 }
 
 /// Returns the text scale for a picture of this width and height in pixels: its shorter side divided by 1080, but at
@@ -153,7 +204,13 @@ pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
 
 /// Returns the width in pixels of a region with the whole statistics panel, at this text scale.
 pub(crate) fn panel_width(scale: f32) -> f64 {
-    f64::from(scale * (natural_width() as f32 * 7.0 + 4.0 * MARGIN))
+    f64::from(scale * (NATURAL_WIDTH as f32 * 7.0 + 4.0 * MARGIN))
+}
+
+/// Returns the width in pixels of a region with all columns of the table side by side, at this text scale. See
+/// [`Detail::Everything`].
+pub(crate) fn wide_panel_width(scale: f32) -> f64 {
+    f64::from(scale * (full_width() as f32 * 7.0 + 4.0 * MARGIN))
 }
 
 /// A painter of the overlay's panels (statistics, keys, messages, legend, path) at one text scale.
@@ -162,13 +219,28 @@ pub(crate) struct Overlay {
     type_face: TypeFace,
 }
 
+/// A drawn statistics panel.
+#[derive(Clone, Debug)]
+pub(crate) struct StatsPanel {
+    /// Area of the panel.
+    pub(crate) area: Area,
+    /// Rows of the panel that have content, from the top.
+    pub(crate) rows: Vec<StatsRow>,
+}
+
+/// A row of a drawn statistics panel.
+#[derive(Clone, Debug)]
+pub(crate) struct StatsRow {
+    /// Area of the row.
+    pub(crate) area: Area,
+    /// Content of the row in words, with full figures. It is complete also if the row was cut.
+    pub(crate) text: String,
+}
+
 /// Background colour of panels.
 const PANEL: Colour = [14, 17, 23];
 /// Opacity of the statistics panel and of legends, in 0..=1.
 const PANEL_OPACITY: f32 = 0.86;
-/// Opacity of the panels of keys, messages and paths, in 0..=1. It is higher because these may overlap the statistics
-/// panel.
-const BOX_OPACITY: f32 = 0.95;
 /// Margin around and inside panels, in pixels at scale 1.
 const MARGIN: f32 = 9.0;
 /// Radius of the corners of panels, in pixels at scale 1.
@@ -187,20 +259,24 @@ impl Overlay {
     }
 
     /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
-    /// height) in pixels. Omits what does not fit. Returns the panel's area; draws nothing and returns `None` if no row
-    /// is left.
+    /// height) in pixels. Omits what does not fit. Returns the area of the panel and its rows in words; draws nothing and
+    /// returns `None` if no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         region: Area,
         figures: &Figures<'_>,
-    ) -> Option<Area> {
+    ) -> Option<StatsPanel> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
-        let cells = natural_width().min((region.width - 4 * margin) / self.type_face.cell_width);
-        let rows = self.fitted(rows(figures), region.height - 4 * margin);
-        let height: i32 = rows.iter().map(|row| self.row_height(row)).sum();
+        let widest = match figures.detail {
+            Detail::Short | Detail::Full => NATURAL_WIDTH,
+            Detail::Everything => full_width(),
+        };
+        let cells = widest.min((region.width - 4 * margin) / self.type_face.cell_width);
+        let rows = self.fitted(figures, cells, region.height - 4 * margin);
+        let height = self.height_of(&rows);
         if cells < 1 || height == 0 {
             return None;
         }
@@ -213,59 +289,60 @@ impl Overlay {
         };
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
 
-        let table = Table {
-            columns: fitting_columns(cells),
-            first_rays: rows
-                .iter()
-                .find_map(|row| match row {
-                    Row::Bounce(entry) => Some(entry.stats.rays),
-                    Row::Bar(bounce) => Some(bounce.rays),
-                    _ => None,
-                })
-                .unwrap_or(0),
-            longest: rows.iter().fold(0.0, |longest, row| match row {
-                Row::Bounce(entry) => entry.microseconds().max(longest),
-                _ => longest,
-            }),
-        };
+        let scales = Scales::of(&rows);
         let mut area = Area {
             x: panel.x + margin,
             y: panel.y + margin,
             width,
             height,
         };
+        let mut drawn = Vec::new();
         for row in &rows {
             area.height = self.row_height(row);
-            self.row(&mut canvas, area, row, &table);
+            self.row(&mut canvas, area, row, &scales);
+            let text = describe(row);
+            if !text.is_empty() {
+                drawn.push(StatsRow { area, text });
+            }
             area.y += area.height;
         }
-        Some(panel)
+        Some(StatsPanel {
+            area: panel,
+            rows: drawn,
+        })
     }
 
-    fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, table: &Table) {
+    fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, scales: &Scales) {
         let bar = Area {
             y: area.y + area.height - self.pixels(ROW_GAP),
             height: self.pixels(BAR_HEIGHT),
             ..area
         };
         match row {
-            Row::Text(left, right) => self.text(canvas, area, left, right),
-            Row::Progress(progress) => self.progress(canvas, area, *progress),
-            Row::Graph(rate_history, noise) => self.graphs(canvas, area, rate_history, noise),
-            Row::Strategy(left, right, strategy, fastest) => {
+            Row::Text(left, right) | Row::Extra(left, right) => {
                 self.text(canvas, area, left, right);
+            }
+            Row::Progress(progress) => self.progress(canvas, area, *progress),
+            Row::Graph(recent, _) => self.graphs(canvas, area, recent),
+            Row::StageGraph(recent, _) => self.stage_graph(canvas, area, &recent.stage_history),
+            Row::StrategyHeadings => self.strategy_headings(canvas, area),
+            Row::Strategy(strategy, fastest) => {
+                self.strategy_texts(canvas, area, strategy);
                 self.speed(canvas, bar, strategy, *fastest);
             }
-            Row::Legend(units) => self.legend(canvas, area, units.label()),
-            Row::Headings => self.headings(canvas, area, table),
-            Row::Bounce(entry) => {
-                self.bar(canvas, bar, &entry.stats, table.first_rays);
-                let number = entry.stats.bounce.to_string();
-                self.table_row(canvas, area, &number, table, entry, table.longest);
+            Row::Legend(title, keys) => self.legend(canvas, area, title, keys),
+            Row::Headings(table) => self.headings(canvas, area, *table),
+            Row::Bounce(table, entry) => {
+                if *table != Table::Times {
+                    self.bar(canvas, bar, &entry.counts, scales.first_rays);
+                }
+                let number = entry.counts.bounce.to_string();
+                self.table_row(canvas, area, (*table, &number), entry, scales.longest);
             }
-            Row::Bar(bounce) => self.bar(canvas, bar, bounce, table.first_rays),
-            Row::Total(entry) => {
-                self.table_row(canvas, area, "Σ", table, entry, entry.microseconds());
+            Row::Bar(bounce) => self.bar(canvas, bar, bounce, scales.first_rays),
+            Row::Total(table, entry) => {
+                let all = entry.times.total();
+                self.table_row(canvas, area, (*table, "Σ"), entry, all);
             }
         }
     }
@@ -289,18 +366,25 @@ impl Overlay {
         self.pixels(MARGIN).min(width.min(height) / 32)
     }
 
-    /// Returns the width and height in pixels of the region that these figures need on a picture of this size.
+    /// Returns the width and height in pixels of the region that these figures need on a picture of this size. With
+    /// [`Detail::Everything`], the width is that of a single table, and the height suffices for two narrower ones.
     pub(crate) fn stats_size(
         &self,
         (width, height): (u32, u32),
         figures: &Figures<'_>,
     ) -> (i32, i32) {
         let around = 4 * self.margin_in((width as i32, height as i32));
-        let rows = rows(figures);
-        let high = rows.iter().map(|row| self.row_height(row)).sum::<i32>();
+        let widest = match figures.detail {
+            Detail::Short | Detail::Full => NATURAL_WIDTH,
+            Detail::Everything => full_width(),
+        };
+        let forms = Form::of(figures.detail, NATURAL_WIDTH);
+        let heights = forms
+            .iter()
+            .map(|form| self.height_of(&rows(figures, *form)));
         (
-            natural_width() * self.type_face.cell_width + around,
-            high + around,
+            widest * self.type_face.cell_width + around,
+            heights.max().unwrap_or(0) + around,
         )
     }
 
@@ -309,36 +393,58 @@ impl Overlay {
         lines * self.line_height() + 4 * self.margin_in((width as i32, height as i32))
     }
 
+    fn height_of(&self, rows: &[Row<'_>]) -> i32 {
+        rows.iter().map(|row| self.row_height(row)).sum()
+    }
+
     fn row_height(&self, row: &Row<'_>) -> i32 {
         match row {
             Row::Progress(_) => self.pixels(BAR_HEIGHT + 2.0 * ROW_GAP),
-            Row::Bounce(_) | Row::Strategy(..) => self.line_height() + self.pixels(ROW_GAP),
+            Row::Bounce(Table::Times, _) => self.line_height(),
+            Row::Bounce(..) | Row::Strategy(..) => self.line_height() + self.pixels(ROW_GAP),
             Row::Bar(_) => self.pixels(BAR_HEIGHT + ROW_GAP / 2.0),
-            Row::Graph(..) => self.line_height() + self.pixels(GRAPH_HEIGHT + ROW_GAP),
+            Row::Graph(_, scale) | Row::StageGraph(_, scale) => {
+                self.line_height() + self.pixels(GRAPH_HEIGHT * scale + ROW_GAP)
+            }
             _ => self.type_face.line_height,
         }
     }
 
-    /// Removes rows until the rest fits into a height of `room` pixels. Removes the graph first, then late bounces of
-    /// the table, whose number a row states, and then the last rows. If no bounce of the table fits, keeps only rows of
-    /// text.
-    fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
-        let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
-        if height_of(&rows) > room {
+    /// Returns the rows of a panel of `cells` characters that fit into a height of `room` pixels: those of the first
+    /// form that fits. If none does, removes graphs, then additional text, then compared strategies, then late bounces,
+    /// whose number a row states, and then the last rows. If no bounce fits, keeps only rows of text.
+    fn fitted<'a>(&self, figures: &Figures<'a>, cells: i32, room: i32) -> Vec<Row<'a>> {
+        let forms = Form::of(figures.detail, cells);
+        let mut candidates = forms.iter().map(|form| rows(figures, *form));
+        let mut rows = Vec::new();
+        for candidate in &mut candidates {
+            rows = candidate;
+            if self.height_of(&rows) <= room {
+                return rows;
+            }
+        }
+        if self.height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::StageGraph(..)));
+        }
+        if self.height_of(&rows) > room {
             rows.retain(|row| !matches!(row, Row::Graph(..)));
         }
-        let bounces = rows
-            .iter()
-            .filter(|row| matches!(row, Row::Bounce(_)))
-            .count();
-        let room_for_bounces = if height_of(&rows) <= room {
+        if self.height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::Extra(..)));
+        }
+        if self.height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::StrategyHeadings | Row::Strategy(..)));
+        }
+        let is_bounce = |row: &Row<'_>| matches!(row, Row::Bounce(..));
+        let bounces = rows.iter().filter(|row| is_bounce(row)).count();
+        let room_for_bounces = if self.height_of(&rows) <= room {
             room
         } else {
             room - self.type_face.line_height
         };
         let mut left_out = 0;
-        while height_of(&rows) > room_for_bounces
-            && let Some(last) = rows.iter().rposition(|row| matches!(row, Row::Bounce(_)))
+        while self.height_of(&rows) > room_for_bounces
+            && let Some(last) = rows.iter().rposition(is_bounce)
         {
             rows.remove(last);
             left_out += 1;
@@ -347,10 +453,10 @@ impl Overlay {
             rows.retain(|row| matches!(row, Row::Text(..)));
         } else if left_out > 0 {
             let note = Row::Text(vec![(DIM, format!("… {left_out} more"))], Line::new());
-            let total = rows.iter().position(|row| matches!(row, Row::Total(_)));
+            let total = rows.iter().position(|row| matches!(row, Row::Total(..)));
             rows.insert(total.unwrap_or(rows.len()), note);
         }
-        while height_of(&rows) > room && rows.pop().is_some() {}
+        while self.height_of(&rows) > room && rows.pop().is_some() {}
         rows
     }
 
@@ -378,128 +484,6 @@ impl Overlay {
             }
         }
     }
-
-    /// Draws the line above the table: its title, which names the units, at the left, and the stages' names and colours
-    /// at the right. If both do not fit, omits the title; if the stages alone do not fit, omits them instead.
-    fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area, title: &str) {
-        let cell = self.type_face.cell_width;
-        let words: i32 = STAGES
-            .iter()
-            .map(|(name, _)| name.chars().count() as i32 + 3)
-            .sum();
-        let mut x = area.x + area.width - (words - 1) * cell;
-        let left = vec![(DIM, title.to_owned())];
-        if x < area.x {
-            return self.text(canvas, area, &left, &Line::new());
-        }
-        let room = Area {
-            width: x - area.x,
-            ..area
-        };
-        if room.width >= length(&left) * cell {
-            self.text(canvas, room, &left, &Line::new());
-        }
-        for (name, colour) in STAGES {
-            self.swatch(canvas, x, area.y, colour);
-            canvas.text(&mut self.type_face, x + 2 * cell, area.y, DIM, name);
-            x += (name.chars().count() as i32 + 3) * cell;
-        }
-    }
-
-    /// Draws a square of a colour, about as wide as a character, into the character cell whose upper left corner is
-    /// (`x`, `y`).
-    fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, colour: Colour) {
-        let side = self.pixels(8.0);
-        let area = Area {
-            x: x + self.pixels(2.0),
-            y: y + (self.line_height() - side) / 2,
-            width: side,
-            height: side,
-        };
-        canvas.fill(area, colour, 1.0);
-    }
-
-    fn headings(&mut self, canvas: &mut Canvas<'_>, area: Area, table: &Table) {
-        self.cells(canvas, area, "", table, |overlay, canvas, area, column| {
-            let cell = overlay.type_face.cell_width;
-            let x = area.x + area.width - column.heading.chars().count() as i32 * cell;
-            canvas.text(&mut overlay.type_face, x, area.y, DIM, column.heading);
-            if let Some(colour) = column.colour {
-                overlay.swatch(canvas, x - 2 * cell, area.y, colour);
-            }
-        });
-    }
-
-    /// Draws a row of the table with `label` in its first column. A full bar of times stands for `longest`
-    /// microseconds.
-    fn table_row(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        label: &str,
-        table: &Table,
-        entry: &Entry,
-        longest: f64,
-    ) {
-        self.cells(
-            canvas,
-            area,
-            label,
-            table,
-            |overlay, canvas, area, column| {
-                let cell = overlay.type_face.cell_width;
-                match column.cell {
-                    Cell::Figure(figure) => {
-                        let text = figure(entry);
-                        let x = area.x + area.width - text.chars().count() as i32 * cell;
-                        canvas.text(&mut overlay.type_face, x, area.y, PLAIN, &text);
-                    }
-                    Cell::Times => {
-                        let bar = Area {
-                            x: area.x + cell,
-                            width: area.width - cell,
-                            height: overlay.line_height(),
-                            ..area
-                        };
-                        overlay.times(canvas, bar, entry, longest);
-                    }
-                }
-            },
-        );
-    }
-
-    /// Draws a row of the table: `label`, right-aligned in the first column, and every other cell by a call of `draw`
-    /// with its area and column.
-    fn cells(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        label: &str,
-        table: &Table,
-        draw: impl Fn(&mut Self, &mut Canvas<'_>, Area, &'static Column),
-    ) {
-        let cell = self.type_face.cell_width;
-        let label_x = area.x + (LABEL_WIDTH - label.chars().count() as i32) * cell;
-        canvas.text(&mut self.type_face, label_x, area.y, DIM, label);
-        let mut x = area.x + LABEL_WIDTH * cell;
-        for &(column, width) in &table.columns {
-            let width = width * cell;
-            draw(self, canvas, Area { x, width, ..area }, column);
-            x += width;
-        }
-    }
-}
-
-/// The layout of the table of bounces: its columns, and the values that full bars stand for.
-struct Table {
-    /// Columns from left to right, with their widths in characters.
-    columns: Vec<(&'static Column, i32)>,
-    /// Number of rays of bounce 0 in the units of the rows, for which a full bar of ray counts stands; 0 without
-    /// bounces.
-    first_rays: u64,
-    /// Time in microseconds of the slowest bounce in the table, for which a full bar of times stands; 0 without
-    /// bounces.
-    longest: f64,
 }
 
 /// Returns the first `length - 1` characters of a text and an ellipsis, or no text if `length` is below 1. Expects a

@@ -84,7 +84,7 @@ impl SavedPicture {
                 recent,
                 size,
                 state: State::Done,
-                detail: Detail::Full,
+                detail: Detail::for_picture(size),
                 units,
                 denoises: false,
             };

@@ -7,7 +7,6 @@
 //! Imports no other module of this crate except `error`: neither the window nor the page.
 
 mod commands;
-mod control_names;
 mod controller;
 mod controls;
 mod debug_views;
@@ -20,19 +19,20 @@ mod help;
 mod inspection;
 mod light_groups;
 mod loader;
+mod message;
 mod newest_request;
 mod noise_history;
 mod oidn_image;
 mod orbit;
+mod quantile;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
+#[cfg(test)]
+mod tests;
 mod transparency;
 mod inspection_scene;
 
-pub(crate) use control_names::for_keyboard;
-#[cfg(feature = "serve")]
-pub(crate) use control_names::{control_name, for_touch};
 pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
     SessionEvent,
@@ -43,17 +43,18 @@ pub(crate) use controls::{
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;
-pub(crate) use editing::{PartInfo, Property, range_refusal};
+pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub use help::{ControlHelp, list as controls};
 pub(crate) use help::{GESTURES, WORDS, hints};
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
+pub(crate) use message::Message;
 pub(crate) use noise_history::NoisePoint;
-pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
+pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
+pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

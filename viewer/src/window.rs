@@ -1,17 +1,20 @@
 //! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
 //!
 //! Until the window closes, the event loop does not wait for the renderer, which works on a thread of its own
-//! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which is drawn
-//! to the `screen`. Imports `session` and `overlay`, but not `serve`.
+//! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which consists
+//! of egui's widgets. The `screen` passes input to them, and the `painter` draws them and the picture by the graphics
+//! card. Imports `session` and `overlay`, but not `serve`.
 
+mod editor;
 mod layout;
 mod message;
-mod properties;
+mod painter;
+mod reduce;
 mod save;
 mod save_as;
-mod scaling;
 mod screen;
 mod settings;
+mod theme;
 mod title;
 mod view;
 mod viewer;
@@ -23,7 +26,6 @@ use winit::{
     application::ApplicationHandler,
     event::{ElementState, KeyEvent, WindowEvent},
     event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy},
-    keyboard::{Key, NamedKey},
     window::WindowId,
 };
 
@@ -32,7 +34,7 @@ use crate::{
     Error,
     session::{Ended, RenderEvent, ViewOptions},
 };
-use raysieve::render::renderer::Renderer;
+use raysieve::{film::picture::comparison::ComparisonImage, render::renderer::Renderer};
 use raysieve_scene::{Scene, catch_panics::catch_panics};
 
 /// The reason why the window ended, with its renderer.
@@ -145,10 +147,20 @@ enum Wake {
     Render(RenderEvent),
     /// The thread with this id has finished saving a picture, successfully or not.
     Saved(ThreadId),
-    /// A user has chosen the name of a file to save, or no dialog could be opened.
-    Chosen(save_as::Choice),
+    /// A user has chosen a file to save or to open, or no dialog could be opened.
+    Chosen(save_as::Purpose, save_as::Choice),
+    /// An image to compare the picture with has been read, or could not be.
+    Compared(Result<ComparisonImage, raysieve::Error>),
+    /// An event of assistive technologies, such as a screen reader.
+    Accessibility(egui_winit::accesskit_winit::WindowEvent),
     /// A [`Stopper`] closes the window.
     Stop,
+}
+
+impl From<egui_winit::accesskit_winit::Event> for Wake {
+    fn from(event: egui_winit::accesskit_winit::Event) -> Self {
+        Self::Accessibility(event.window_event)
+    }
 }
 
 /// The state of the event loop: the initial scene, the options, and the window once it is open.
@@ -207,7 +219,9 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::Session(event)) => viewer.handle_event(event),
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
             Wake::Saved(thread) => viewer.report_save(thread),
-            Wake::Chosen(choice) => viewer.save_as(choice),
+            Wake::Chosen(purpose, choice) => viewer.finish_dialog(purpose, choice),
+            Wake::Compared(image) => viewer.compare(image),
+            Wake::Accessibility(event) => viewer.handle_accessibility(event),
             Wake::Stop => {
                 viewer.record_close_cause(CloseCause::Stopped);
                 event_loop.exit();
@@ -219,10 +233,12 @@ impl ApplicationHandler<Wake> for App<'_> {
         let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
+        if !matches!(event, WindowEvent::KeyboardInput { .. }) {
+            viewer.pass_to_widgets(&event);
+        }
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
-            WindowEvent::CloseRequested if !viewer.may_quit(QuitRequest::CloseButton) => {}
-            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::CloseRequested => viewer.quit(QuitRequest::CloseButton),
             WindowEvent::Destroyed => {
                 viewer.record_close_cause(CloseCause::Destroyed);
                 event_loop.exit();
@@ -230,16 +246,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
             WindowEvent::Occluded(is_occluded) => viewer.set_occluded(is_occluded),
-            WindowEvent::CursorLeft { .. } => viewer.leave(),
-            WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
-            WindowEvent::MouseInput { button, state, .. } => {
-                viewer.handle_button(button, state.is_pressed());
-            }
-            WindowEvent::MouseWheel { delta, .. } => {
-                viewer.dismiss_hints();
-                viewer.scroll(delta);
-            }
-            WindowEvent::Touch(_) => viewer.dismiss_hints(),
+            WindowEvent::MouseWheel { .. } | WindowEvent::Touch(_) => viewer.dismiss_hints(),
             // A key that was already held when the window got the focus was meant for another window.
             WindowEvent::KeyboardInput {
                 event:
@@ -251,40 +258,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                 is_synthetic: true,
                 ..
             } => viewer.ignore_until_released(physical_key),
-            WindowEvent::KeyboardInput {
-                event:
-                    KeyEvent {
-                        physical_key,
-                        logical_key,
-                        state,
-                        repeat,
-                        ..
-                    },
-                ..
-            } => {
-                let pressed = state == ElementState::Pressed;
-                if viewer.is_ignored(physical_key, pressed) {
-                    return;
-                }
-                if pressed && (viewer.type_name(&logical_key) || viewer.type_key(&logical_key)) {
-                    return;
-                }
-                let ctrl = pressed && viewer.ctrl();
-                let chord = chord(&logical_key, viewer.shift(), ctrl);
-                if !pressed {
-                    if let Some(chord) = chord {
-                        viewer.release(&chord);
-                    }
-                    return;
-                }
-                let action = chord.and_then(|chord| viewer.action(&chord));
-                match action.filter(|action| viewer.accepts_quit_key(repeat) || !action.may_quit())
-                {
-                    None => viewer.dismiss_hints(),
-                    Some(action) if viewer.act(action) => {}
-                    Some(_) => event_loop.exit(),
-                }
-            }
+            WindowEvent::KeyboardInput { .. } => viewer.handle_key(&event),
             WindowEvent::ModifiersChanged(modifiers) => viewer.set_modifiers(modifiers.state()),
             WindowEvent::Focused(true) => viewer.handle_focus(),
             // Key releases are not reported while another window has the focus.
@@ -297,36 +271,12 @@ impl ApplicationHandler<Wake> for App<'_> {
         let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
+        if viewer.quits() {
+            return event_loop.exit();
+        }
         let until = viewer.run_timers(Instant::now());
         event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
     }
-}
-
-/// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`, and `Ctrl+`
-/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a
-/// named key that the table does not use.
-fn chord(key: &Key, shift: bool, ctrl: bool) -> Option<String> {
-    let name = match key {
-        Key::Character(letter) if ctrl => return Some(format!("Ctrl+{letter}")),
-        Key::Character(letter) => return Some(letter.to_string()),
-        Key::Named(NamedKey::Space) => return Some(" ".to_owned()),
-        Key::Named(NamedKey::ArrowLeft) => "ArrowLeft",
-        Key::Named(NamedKey::ArrowRight) => "ArrowRight",
-        Key::Named(NamedKey::ArrowUp) => "ArrowUp",
-        Key::Named(NamedKey::ArrowDown) => "ArrowDown",
-        Key::Named(NamedKey::PageUp) => "PageUp",
-        Key::Named(NamedKey::PageDown) => "PageDown",
-        Key::Named(NamedKey::Home) => "Home",
-        Key::Named(NamedKey::Escape) => "Escape",
-        Key::Named(NamedKey::F1) => "F1",
-        Key::Named(NamedKey::F11) => "F11",
-        _ => return None,
-    };
-    Some(if shift {
-        format!("Shift+{name}")
-    } else {
-        name.to_owned()
-    })
 }
 
 /// Returns the operating system's message of a winit error on one line, without the source location that winit adds and

@@ -93,6 +93,7 @@ impl Merge {
             prints_table: true,
             picture: self.output.clone(),
             stats: self.stats.clone(),
+            figures: self.look.figures.clone(),
             look: self.look.look(Look::default()),
             debug_view: DebugView::Light,
         }

@@ -18,7 +18,7 @@ use raysieve::{
 };
 use raysieve_scene::{Scene, atomic_file};
 
-use super::values::{exposure, tone};
+use super::values::{exposure, figures_path, tone};
 
 /// Options for the conversion of linear radiance to the colors of a PNG, a window or a page, and for the overlay of a
 /// PNG.
@@ -27,6 +27,11 @@ pub(super) struct LookArguments {
     /// Draw the statistics on the PNG
     #[arg(long, help_heading = "Output")]
     pub(super) overlay: bool,
+
+    /// Write the figures that --overlay draws to this .csv or .json file: for each bounce rays, times and busy threads,
+    /// with the spread of the times [default: no file]
+    #[arg(long, value_name = "FILE", value_parser = figures_path(), help_heading = "Output")]
+    pub(super) figures: Option<PathBuf>,
 
     /// Exposure of the window, the page and the PNG in stops, -32 to 32; one more stop doubles the brightness [default:
     /// the scene's; 0 for merge]
@@ -93,6 +98,8 @@ pub(crate) struct Outputs {
     pub(crate) picture: PathBuf,
     /// Path of the statistics file in JSON, or `None` to write none.
     pub(crate) stats: Option<PathBuf>,
+    /// Path of the file with the figures of the overlay, `.csv` or `.json`, or `None` to write none.
+    pub(crate) figures: Option<PathBuf>,
     /// Exposure, tone curve, overlay and denoising of a PNG. An EXR ignores them.
     pub(crate) look: Look,
     /// The debug view to write to a PNG instead of the rendered image. [`DebugView::Light`] selects the rendered image.
@@ -122,6 +129,7 @@ impl Outputs {
         Outputs {
             picture: numbered(&self.picture),
             stats: self.stats.as_deref().map(numbered),
+            figures: self.figures.as_deref().map(numbered),
             ..self.clone()
         }
     }
@@ -134,10 +142,10 @@ impl Outputs {
         Ok(atomic_file::check_place(&self.picture)?)
     }
 
-    /// Returns an error if no file could be written at the path of the statistics. A long render should call this
-    /// before its start.
+    /// Returns an error if no file could be written at the paths of the statistics and the figures. A long render should
+    /// call this before its start.
     pub(crate) fn check_stats(&self) -> Result<(), Error> {
-        if let Some(path) = &self.stats {
+        for path in [&self.stats, &self.figures].into_iter().flatten() {
             atomic_file::check_place(path)?;
         }
         Ok(())

@@ -16,6 +16,7 @@ use raysieve::{
 use raysieve_scene::{
     Background, CameraFrom, EnvironmentFile, Scene, UpAxis, color::srgb_value, limits::MAX_BOUNCES,
 };
+use raysieve_viewer::overlay::FigureFormat;
 
 use super::{bench::Method, compared::is_image, scene::SampleRange};
 
@@ -122,6 +123,14 @@ pub(super) fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),
         "expected a .json file for the statistics",
+    )
+}
+
+/// Returns a parser of paths to `.csv` and `.json` files.
+pub(super) fn figures_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| FigureFormat::of(path).is_some(),
+        "expected a .csv or .json file for the figures",
     )
 }
 

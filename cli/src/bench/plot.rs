@@ -134,7 +134,7 @@ fn draw_bounces(
         let time = |row| Timing::bounce_ms(row) / longest;
         let without = others.get(place).map_or(0.0, |row| time(row));
         let bars = [(live, LIVE), (time(row), WITH), (without, WITHOUT)];
-        for (number, (part, colour)) in bars.into_iter().enumerate() {
+        for (number, (part, color)) in bars.into_iter().enumerate() {
             let height = BOUNCES_HEIGHT * part.min(1.0);
             let x = x + group * (0.06 + 0.28 * number as f64);
             svg.bar(
@@ -142,7 +142,7 @@ fn draw_bounces(
                 top + BOUNCES_HEIGHT - height,
                 group * 0.26,
                 height,
-                colour,
+                color,
             );
         }
         if row.bounce.is_multiple_of(every) {
@@ -174,13 +174,13 @@ fn draw_strategies(svg: &mut Svg, top: f64, scene: &SceneResults) {
     for (place, timing) in scene.strategies.iter().enumerate() {
         let y = top + STRATEGY_HEIGHT * place as f64;
         let length = STRATEGIES_WIDTH * speed(timing) / fastest;
-        let colour = match timing {
+        let color = match timing {
             timing if timing.strategy == OFF => WITHOUT,
             timing if timing.has_stages() => WITH,
             _ => LIVE,
         };
         svg.value(STRATEGIES_LEFT - 6.0, y + 9.0, &timing.strategy);
-        svg.bar(STRATEGIES_LEFT, y, length, STRATEGY_HEIGHT * 0.75, colour);
+        svg.bar(STRATEGIES_LEFT, y, length, STRATEGY_HEIGHT * 0.75, color);
         svg.note(
             STRATEGIES_LEFT + length + 5.0,
             y + 9.0,

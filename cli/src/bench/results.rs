@@ -7,7 +7,7 @@ use raysieve::{
     render::{
         output,
         part::SOFTWARE,
-        stats::{BounceStats, Stats},
+        stats::{BounceStats, Stats, break_even},
     },
     stages::Stage,
 };
@@ -258,11 +258,14 @@ impl Timing {
         if !(self.has_stages() && other.has_stages()) {
             return None;
         }
-        let faster = both
+        let is_faster = |(own, other): &(&BounceStats, &BounceStats)| {
+            Timing::bounce_ms(own) < Timing::bounce_ms(other)
+        };
+        let gained_by_other = both
             .iter()
-            .rev()
-            .take_while(|(own, other)| Timing::bounce_ms(own) < Timing::bounce_ms(other));
-        faster.last().map(|(own, _)| own.bounce)
+            .map(|both| if is_faster(both) { 0.0 } else { 1.0 });
+        let first = break_even(&gained_by_other.collect::<Vec<_>>())?;
+        both.get(first).map(|(own, _)| own.bounce)
     }
 
     /// Returns an error message if there is no frame, if a frame time is not within 10⁻⁹ to 10⁹ seconds, or if a stage

@@ -80,7 +80,7 @@ fn comparison_agrees_with_the_reference_implementation_of_flip() {
         (numbers(&printed, "squared")[0] / squared - 1.0).abs() < 1e-3,
         "{squared}: {printed}"
     );
-    // The map has the colours of each pixel's error, except for rounding.
+    // The map has the colors of each pixel's error, except for rounding.
     assert!(printed.ends_with("error map    b.flip.png\n"), "{printed}");
     let map = image::open(folder.join("b.flip.png"))
         .expect("a map")

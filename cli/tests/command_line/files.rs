@@ -192,6 +192,8 @@ fn statistics_have_the_documented_keys_and_consistent_counts() {
         "film_hash",
         "bounces",
         "devices",
+        "memory",
+        "waves",
     ];
     let row_keys = [
         "bounce",

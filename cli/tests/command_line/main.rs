@@ -6,6 +6,7 @@ mod checkpoint;
 mod compare;
 mod crop;
 mod denoise;
+mod figures;
 mod files;
 #[path = "../../../tests/common/gltf.rs"]
 mod gltf;
@@ -37,6 +38,7 @@ fn main() {
     let mut trials = Vec::new();
     usage::add(&mut trials);
     files::add(&mut trials);
+    figures::add(&mut trials);
     interrupt::add(&mut trials);
     parts::add(&mut trials);
     progress::add(&mut trials);

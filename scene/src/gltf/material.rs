@@ -191,9 +191,9 @@ fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
 }
 
 /// Returns the slots of a material, as the file describes it. An opaque material has none for opacity, and an unlit one
-/// has only those of its base colour texture. [`extensions::textures`] leaves out textures without effect.
+/// has only those of its base color texture. [`extensions::textures`] leaves out textures without effect.
 ///
-/// The slots of the base colour texture come first, because [`sets`] prefers the first slot. Fails if an extension is
+/// The slots of the base color texture come first, because [`sets`] prefers the first slot. Fails if an extension is
 /// malformed.
 fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
     use Channel::{Alpha, Blue, Green, Red};
@@ -383,7 +383,7 @@ fn is_unlit(written: &Material) -> bool {
     extensions.is_some_and(|extensions| extensions.unlit.is_some())
 }
 
-/// Returns whether the alpha of the base colour is the opacity, that is whether `alphaMode` is not `OPAQUE`.
+/// Returns whether the alpha of the base color is the opacity, that is whether `alphaMode` is not `OPAQUE`.
 fn has_alpha(written: &Material) -> bool {
     !matches!(written.alpha_mode, Checked::Valid(AlphaMode::Opaque))
 }
@@ -539,7 +539,7 @@ fn part(field: &str, value: f32) -> Result<f32, String> {
     }
 }
 
-/// Returns a colour clamped to 0..=1 per channel. Fails, with the name `field`, if it is not finite.
+/// Returns a color clamped to 0..=1 per channel. Fails, with the name `field`, if it is not finite.
 fn color(field: &str, color: [f32; 3]) -> Result<Vec3, String> {
     let color = Vec3::from_array(color);
     if color.is_finite() {
@@ -549,7 +549,7 @@ fn color(field: &str, color: [f32; 3]) -> Result<Vec3, String> {
     }
 }
 
-/// Returns the colour. Fails, with the name `field`, if a channel is not finite or is negative.
+/// Returns the color. Fails, with the name `field`, if a channel is not finite or is negative.
 fn positive(field: &str, color: Vec3) -> Result<Vec3, String> {
     if color.is_finite() && color.min_element() >= 0.0 {
         Ok(color)

@@ -499,7 +499,7 @@ fn joint_matrices(
 
 /// Reads the light with this index, at a node with `transform`. Fails if the light does not exist or is invalid.
 ///
-/// Its strength is the file's colour times intensity, unconverted. Later, [`convert_photometric_lights`] divides it by
+/// Its strength is the file's color times intensity, unconverted. Later, [`convert_photometric_lights`] divides it by
 /// 683 if a light of the model is so bright that all are taken to be in candela or lux. Otherwise the number counts as
 /// W/sr or W/m².
 fn read_light(

@@ -316,7 +316,7 @@ fn vertices(
     Ok(Some((mesh, indices)))
 }
 
-/// Returns the vertex colours `COLOR_0` in linear RGBA, with alpha 1 if they have none; `None` if there are no colours.
+/// Returns the vertex colors `COLOR_0` in linear RGBA, with alpha 1 if they have none; `None` if there are no colors.
 /// Fails if they are invalid.
 fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
     let semantic = Semantic::Colors(0);

@@ -42,6 +42,11 @@ const TEXELS_PER_BYTE: u64 = 1024;
 const MAX_SIDE: u32 = 1 << 16;
 
 impl Image {
+    /// Returns whether a file has the name of an image of a supported format. The file need not exist.
+    pub fn is_named(path: &Path) -> bool {
+        IMAGE_TYPES.contains(&file_type(path).as_str())
+    }
+
     /// Reads an image file of any supported format.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::{error::excerpt, scene::Texels};
 /// Maximum length of a word of the header in bytes.
 const MAX_WORD_BYTES: usize = 32;
 
-/// Returns whether these first bytes of a file are those of a PFM image, in colour or in grey.
+/// Returns whether these first bytes of a file are those of a PFM image, in color or in grey.
 pub(super) fn is_pfm(begin: &[u8]) -> bool {
     matches!(begin, [b'P', b'F' | b'f', next, ..] if next.is_ascii_whitespace())
 }

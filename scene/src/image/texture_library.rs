@@ -27,7 +27,7 @@ pub(crate) struct TextureLibrary {
     /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
     /// bits of the slopes, and the wrap mode.
     height_maps: HashMap<(u32, [u32; 4], Wrap), u32>,
-    /// Index into `images` of each image whose colours are a function of those of another one. The key is the index and
+    /// Index into `images` of each image whose colors are a function of those of another one. The key is the index and
     /// the encoding of that one, and the function.
     mapped: HashMap<(u32, Encoding, ColorMap), u32>,
     /// Properties of images, by index into `images`. Many textures can share a large image, which is then read once.
@@ -48,14 +48,14 @@ enum ImageProperty {
     Brightest(Encoding),
 }
 
-/// A function of colours.
+/// A function of colors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum ColorMap {
     /// The square root of each channel.
     SquareRoot,
     /// The square of each channel.
     Square,
-    /// The colour as it is.
+    /// The color as it is.
     Identity,
     /// The luminance, as red, green and blue.
     Luminance,
@@ -242,7 +242,7 @@ impl TextureLibrary {
         }
     }
 
-    /// Adds a texture whose colours are those of the texture with index `texture` times `factor` plus `summand`, at least
+    /// Adds a texture whose colors are those of the texture with index `texture` times `factor` plus `summand`, at least
     /// 0. Those of an image without floats are at most 1. Returns the new texture's index. Equal calls return the same
     /// one. Fails if memory does not suffice.
     pub(crate) fn affine(
@@ -273,7 +273,7 @@ impl TextureLibrary {
         })
     }
 
-    /// Adds a texture whose colours are [`CoatBase::albedo`] of those of the texture with index `texture` times
+    /// Adds a texture whose colors are [`CoatBase::albedo`] of those of the texture with index `texture` times
     /// `factor`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
     pub(crate) fn coat_base(
         &mut self,
@@ -290,7 +290,7 @@ impl TextureLibrary {
         })
     }
 
-    /// Adds a texture whose colours are `of` those of the texture with index `texture`, which `map` identifies. Returns
+    /// Adds a texture whose colors are `of` those of the texture with index `texture`, which `map` identifies. Returns
     /// the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
     fn mapped(
         &mut self,

@@ -1,11 +1,11 @@
-//! Tables of the CIE: the colour matching functions of 1931 and the daylight illuminant D65. Imports nothing.
+//! Tables of the CIE: the color matching functions of 1931 and the daylight illuminant D65. Imports nothing.
 
 /// First wavelength of the tables in nanometres.
 pub(crate) const FIRST: f64 = 360.0;
 /// Distance of neighbouring entries in nanometres.
 pub(crate) const STEP: f64 = 5.0;
 
-/// The colour matching functions x, y and z of the CIE 1931 standard observer, from 360 to 830 nm.
+/// The color matching functions x, y and z of the CIE 1931 standard observer, from 360 to 830 nm.
 pub(crate) const OBSERVER: [[f64; 3]; 95] = [
     [0.0001299, 3.917e-06, 0.0006061],
     [0.0002321, 6.965e-06, 0.001086],

@@ -103,7 +103,7 @@ impl Imported {
         *known.or_insert_with(|| coat.base())
     }
 
-    /// Returns the colour of a base below the coat of another renderer, converted by [`CoatBase::albedo`]. Fails if
+    /// Returns the color of a base below the coat of another renderer, converted by [`CoatBase::albedo`]. Fails if
     /// memory does not suffice.
     pub(crate) fn below_coat(&mut self, color: Color, coat: CoatBase) -> Result<Color, String> {
         let Some(texture) = color.texture else {

@@ -137,7 +137,7 @@ pub(crate) fn mirror(map: &mut Environment) {
     *map = Environment::new(map.width, mirrored, turns);
 }
 
-/// Returns the linear colours of an image times `scale`, row by row from the top. Integer texels are decoded from sRGB.
+/// Returns the linear colors of an image times `scale`, row by row from the top. Integer texels are decoded from sRGB.
 /// Negative results become 0, and alpha is ignored.
 fn colors(image: &Image, scale: Vec3) -> Vec<Vec3> {
     let of = |color: [f32; 3]| (Vec3::from_array(color) * scale).max(Vec3::ZERO);
@@ -161,7 +161,7 @@ fn colors(image: &Image, scale: Vec3) -> Vec<Vec3> {
     }
 }
 
-/// An image from which an environment map is resampled: linear colours in rows from top to bottom.
+/// An image from which an environment map is resampled: linear colors in rows from top to bottom.
 struct Source {
     width: usize,
     height: usize,
@@ -169,7 +169,7 @@ struct Source {
 }
 
 impl Source {
-    /// Returns the colour in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is
+    /// Returns the color in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is
     /// that of [`Layout::PolesInRows`].
     fn latitude_longitude(&self, direction: DVec3, poles_in_rows: bool) -> Vec3 {
         let direction = direction.normalize_or(DVec3::Y);
@@ -188,7 +188,7 @@ impl Source {
         bilinear(x, y, at)
     }
 
-    /// Returns the colour in a direction of any length, if the image is an equal-area octahedral map.
+    /// Returns the color in a direction of any length, if the image is an equal-area octahedral map.
     fn octahedral(&self, direction: DVec3) -> Vec3 {
         let at = octahedral(direction);
         let (width, height) = (self.width as i64, self.height as i64);

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// A colour of a material: a factor, and the texture that it multiplies.
+/// A color of a material: a factor, and the texture that it multiplies.
 #[derive(Clone, Copy)]
 pub(crate) struct Color {
     pub(crate) factor: Vec3,
@@ -48,7 +48,7 @@ impl From<f32> for Scalar {
 }
 
 impl Color {
-    /// Returns the mean colour of the surface, as if it showed each texel of the texture equally often.
+    /// Returns the mean color of the surface, as if it showed each texel of the texture equally often.
     pub(crate) fn mean(self, library: &TextureLibrary) -> Vec3 {
         self.factor
             * self
@@ -56,7 +56,7 @@ impl Color {
                 .map_or(Vec3::ONE, |texture| mean(library, texture))
     }
 
-    /// Returns the number that the colour stands for where a number is expected: the mean of the factor's channels,
+    /// Returns the number that the color stands for where a number is expected: the mean of the factor's channels,
     /// which multiplies the red channel of the texture.
     pub(crate) fn scalar(self) -> Scalar {
         Scalar {
@@ -164,7 +164,7 @@ impl Alphas {
     }
 }
 
-/// Returns the mean linear colour of the image of the texture with this index in a library.
+/// Returns the mean linear color of the image of the texture with this index in a library.
 fn mean(library: &TextureLibrary, texture: u32) -> Vec3 {
     let texture = &library.textures[texture as usize];
     library.images[texture.image as usize].mean(texture.encoding)

@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
     Ok(meshes(model))
 }
 
-/// Returns the meshes of a model without vertex colours.
+/// Returns the meshes of a model without vertex colors.
 fn meshes(model: Model) -> Vec<ModelMesh> {
     let mut meshes = model.meshes;
     for mesh in &mut meshes {

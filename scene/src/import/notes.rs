@@ -70,9 +70,9 @@ impl Imported {
         }
     }
 
-    /// Adds a colour of a surface to the warning about those outside 0 to 1, if it is.
+    /// Adds a color of a surface to the warning about those outside 0 to 1, if it is.
     pub(crate) fn check_reflectance(&mut self, color: Vec3) {
-        // Conversions between colour spaces round.
+        // Conversions between color spaces round.
         if color.min_element() < -1e-3 || color.max_element() > 1.001 {
             let text = "approximated: {} outside 0 to 1 by the nearest values in that range";
             let names = ["reflectance", "reflectances"];

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 /// Conductors by name, each with the real and the imaginary part of its refractive index for red, green and blue in
-/// linear sRGB: averages of measured spectra, weighted by the colour matching functions.
+/// linear sRGB: averages of measured spectra, weighted by the color matching functions.
 const CONDUCTORS: &[(&str, [f32; 3], [f32; 3])] = &[
     ("a-C", [2.944, 2.2271, 1.9682], [0.8875, 0.7993, 0.8153]),
     ("Ag", [0.1553, 0.1167, 0.1384], [4.8284, 3.1222, 2.1469]),

@@ -300,7 +300,7 @@ impl ModelMesh {
         self.normals = Some(normals.collect());
     }
 
-    /// Gives each triangle its own vertices, with its geometric normal. Tangents and vertex colours are removed. Fails
+    /// Gives each triangle its own vertices, with its geometric normal. Tangents and vertex colors are removed. Fails
     /// if memory does not suffice.
     pub(crate) fn facet(&mut self) -> Result<(), String> {
         let count = self.triangles.len().saturating_mul(3);

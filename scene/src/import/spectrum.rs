@@ -1,4 +1,4 @@
-//! Conversion of spectra to linear sRGB, with the colour matching functions of the CIE.
+//! Conversion of spectra to linear sRGB, with the color matching functions of the CIE.
 //!
 //! A spectrum is a list of wavelengths in nanometres with values, in increasing order of wavelength. It is interpolated
 //! linearly, and is 0 outside the list. Imports `cie`, `error` and `files`.
@@ -16,10 +16,10 @@ use crate::{
 /// Maximum number of bytes of a file with a spectrum.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Integral of the colour matching function y over the wavelength in nanometres.
+/// Integral of the color matching function y over the wavelength in nanometres.
 const Y_INTEGRAL: f64 = 106.857;
 
-/// Returns the linear sRGB colour of a reflectance spectrum under the illuminant D65, so that 1 at all wavelengths is
+/// Returns the linear sRGB color of a reflectance spectrum under the illuminant D65, so that 1 at all wavelengths is
 /// white. Components below 0 become 0; those above 1 remain.
 pub(crate) fn reflectance(samples: &[(f64, f64)]) -> Vec3 {
     let mut white = 0.0;
@@ -31,18 +31,18 @@ pub(crate) fn reflectance(samples: &[(f64, f64)]) -> Vec3 {
     xyz_to_rgb(sum / white).max(DVec3::ZERO).as_vec3()
 }
 
-/// Returns the linear sRGB colour of an emission spectrum. A spectrum of 1 at all wavelengths has luminance 1.
+/// Returns the linear sRGB color of an emission spectrum. A spectrum of 1 at all wavelengths has luminance 1.
 /// Components below 0 become 0.
 pub(crate) fn emission(samples: &[(f64, f64)]) -> Vec3 {
     integral(|wavelength| value(samples, wavelength))
 }
 
-/// Returns the linear sRGB colour of an emission of 1 at all wavelengths. It is reddish, because white in sRGB is D65.
+/// Returns the linear sRGB color of an emission of 1 at all wavelengths. It is reddish, because white in sRGB is D65.
 pub(crate) fn equal_energy() -> Vec3 {
     integral(|_| 1.0)
 }
 
-/// Returns the linear sRGB colour of a black body at a temperature in kelvin, like [`emission`] of its radiance in
+/// Returns the linear sRGB color of a black body at a temperature in kelvin, like [`emission`] of its radiance in
 /// W·sr⁻¹·m⁻² per nanometre. Temperatures of 0 or less give black.
 pub(crate) fn black_body(kelvin: f64) -> Vec3 {
     if kelvin <= 0.0 {
@@ -99,7 +99,7 @@ pub(crate) fn mean(samples: &[(f64, f64)]) -> f32 {
     (sum / 301.0) as f32
 }
 
-/// Returns the linear sRGB colour of the emission that `power` gives for each wavelength in nanometres.
+/// Returns the linear sRGB color of the emission that `power` gives for each wavelength in nanometres.
 fn integral(power: impl Fn(f64) -> f64) -> Vec3 {
     let sum: DVec3 = steps()
         .map(|(wavelength, observer, _)| observer * power(wavelength))
@@ -131,7 +131,7 @@ fn value(samples: &[(f64, f64)], wavelength: f64) -> f64 {
     }
 }
 
-/// Returns wavelengths in steps of 1 nm, each with the values of the colour matching functions and of D65.
+/// Returns wavelengths in steps of 1 nm, each with the values of the color matching functions and of D65.
 fn steps() -> impl Iterator<Item = (f64, DVec3, f64)> {
     let count = (OBSERVER.len() - 1) * STEP as usize;
     (0..=count).map(|step| {

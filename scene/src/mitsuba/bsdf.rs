@@ -221,7 +221,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Warns if a dielectric has a colour, which real ones do not have.
+    /// Warns if a dielectric has a color, which real ones do not have.
     fn note_tints(&mut self, object: &Object) -> Result<(), String> {
         for name in ["specular_reflectance", "specular_transmittance"] {
             let color = self.reflectance(object, name, 1.0)?;
@@ -328,7 +328,7 @@ impl Converter<'_> {
         // A metal without a refractive index is a perfect mirror, whatever the angle.
         let mirror = metal == Metal::Color(Vec3::ONE);
         if tint.factor != Vec3::ONE || tint.texture.is_some() {
-            // A smooth mirror reflects its colour at all angles, and a rough one more at grazing angles.
+            // A smooth mirror reflects its color at all angles, and a rough one more at grazing angles.
             if !mirror || object.plugin == "roughconductor" {
                 self.scene.note(
                     "approximated: the Fresnel reflection of conductors with `specular_reflectance`",
@@ -450,7 +450,7 @@ fn is_beckmann(object: &Object) -> bool {
     object.text("distribution", "beckmann") != "ggx"
 }
 
-/// Makes a BSDF of a colour with a texture.
+/// Makes a BSDF of a color with a texture.
 pub(super) fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Bsdf {
     let mut bsdf = Bsdf::from(surface(reflectance(color.factor)));
     color.apply(Parameter::Color, &mut bsdf.material.maps);

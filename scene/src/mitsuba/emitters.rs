@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by
-/// the integral of the colour matching function y.
+/// the integral of the color matching function y.
 const SKY_SCALE: f64 = 1.0 / 106.857;
 /// Angular diameter of Mitsuba's sun in degrees, unless the file gives another one.
 const SUN_APERTURE: f64 = 0.5358;

@@ -42,9 +42,9 @@ struct Parameters {
     ior: f32,
     /// Ratio of the GGX alpha across the direction in which u grows to its geometric mean along and across, above 0.
     aspect: f32,
-    /// Colour of the reflection at normal incidence that has the luminance of white.
+    /// Color of the reflection at normal incidence that has the luminance of white.
     specular_tint: Vec3,
-    /// Colour of the sheen, with its strength.
+    /// Color of the sheen, with its strength.
     sheen: Vec3,
 }
 
@@ -101,7 +101,7 @@ impl Converter<'_> {
         let diffuse_transmission = diffuse_transmission.unwrap_or(0.0.into());
         let below = parameters.color.mean(&self.scene.model.library);
         if parameters.is_glass() && !thin {
-            // Each side of a body lets the square root of its colour pass.
+            // Each side of a body lets the square root of its color pass.
             parameters.color.factor = parameters.color.factor.map(|part| part.max(0.0).sqrt());
         }
         let mut specular = 1.0;
@@ -169,9 +169,9 @@ impl Converter<'_> {
         Ok(bsdf)
     }
 
-    /// Returns the colour of the base of an opaque dielectric, so that it is as bright in diffuse light as in Mitsuba.
+    /// Returns the color of the base of an opaque dielectric, so that it is as bright in diffuse light as in Mitsuba.
     /// There, the layers above the base take no light from it, and the base is not quite diffuse. `specular` is the
-    /// reflectance here at grazing angles, and `below` is the mean colour of the base. Fails if memory does not suffice.
+    /// reflectance here at grazing angles, and `below` is the mean color of the base. Fails if memory does not suffice.
     fn base_below_layers(
         &mut self,
         parameters: &Parameters,
@@ -284,13 +284,13 @@ impl Parameters {
         is_constant(&self.metallic, 0.0) && is_constant(&self.transmission, 0.0)
     }
 
-    /// Returns whether the BSDF lets light of one colour pass and reflects nothing diffusely.
+    /// Returns whether the BSDF lets light of one color pass and reflects nothing diffusely.
     fn is_glass(&self) -> bool {
         let is_whole = is_constant(&self.metallic, 0.0) && is_constant(&self.transmission, 1.0);
         is_whole && self.color.texture.is_none()
     }
 
-    /// Returns the BSDF if it is exactly that of a rough metal or of rough, colourless glass; otherwise `None`. Fails if
+    /// Returns the BSDF if it is exactly that of a rough metal or of rough, colorless glass; otherwise `None`. Fails if
     /// memory does not suffice.
     fn single_lobe(&self, library: &mut TextureLibrary) -> Result<Option<Bsdf>, String> {
         let texture = self.roughness.texture;
@@ -358,7 +358,7 @@ fn part(number: f32) -> f32 {
     }
 }
 
-/// Returns the colour of a sheen that adds `sheen` to the light of a base of the colour `below`, although it takes light
+/// Returns the color of a sheen that adds `sheen` to the light of a base of the color `below`, although it takes light
 /// from the base, in proportion to its largest channel. A base that reflects all light allows no more.
 fn sheen_above(sheen: Vec3, below: Vec3) -> Vec3 {
     let absorbed = (Vec3::ONE - below).max(Vec3::splat(1e-3));

@@ -21,7 +21,7 @@ const MAGIC: u16 = 0x041c;
 const NORMALS: u32 = 0x0001;
 /// Flag of a mesh with texture coordinates.
 const UVS: u32 = 0x0002;
-/// Flag of a mesh with vertex colours.
+/// Flag of a mesh with vertex colors.
 const COLORS: u32 = 0x0008;
 /// Flag of a mesh whose normals are those of its faces.
 const FACE_NORMALS: u32 = 0x0010;

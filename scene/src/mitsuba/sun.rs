@@ -6,7 +6,7 @@ use glam::DVec3;
 /// Flux of the sun through a surface that faces it, in linear sRGB of Mitsuba, as little-endian `f32`.
 ///
 /// For each turbidity from 1 to 10 there are 30 elevations of the sun from 2° to 89°, with three channels each. The
-/// values come from `sun_irradiance` in the file `sampling_data.bin` of Mitsuba 3.9.1, weighted by the colour matching
+/// values come from `sun_irradiance` in the file `sampling_data.bin` of Mitsuba 3.9.1, weighted by the color matching
 /// functions as in its RGB variants.
 const FLUXES: &[u8] = include_bytes!("../../assets/hosek_wilkie/mitsuba-sun.f32");
 

@@ -15,7 +15,7 @@ use crate::{
 /// The quantity for which a texture or a spectrum is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Use {
-    /// A colour of a surface, or a similar quantity.
+    /// A color of a surface, or a similar quantity.
     Reflectance,
     /// The light of an emitter.
     Emission,
@@ -81,7 +81,7 @@ impl Converter<'_> {
         Ok(scalar.mean(&self.scene.model.library))
     }
 
-    /// Returns the colour with this name. Returns `None` if there is none, or it is a value of another type.
+    /// Returns the color with this name. Returns `None` if there is none, or it is a value of another type.
     pub(super) fn color(
         &mut self,
         object: &Object,
@@ -185,7 +185,7 @@ impl Converter<'_> {
         })
     }
 
-    /// Converts a texture of an image file. Read as a number, colours are replaced by their luminance, as in Mitsuba. An
+    /// Converts a texture of an image file. Read as a number, colors are replaced by their luminance, as in Mitsuba. An
     /// image that cannot be read is grey, with a warning.
     fn bitmap(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let name = object.text("filename", "");
@@ -252,7 +252,7 @@ impl Converter<'_> {
     }
 
     /// Converts a checkerboard. Textures inside it are replaced by their means, with a warning. Read as a number, its
-    /// colours are exchanged, as in Mitsuba 3.9.
+    /// colors are exchanged, as in Mitsuba 3.9.
     fn checkerboard(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let mut colors = [Vec3::ZERO; 2];
         for (color, (name, default)) in colors.iter_mut().zip([("color0", 0.4), ("color1", 0.2)]) {

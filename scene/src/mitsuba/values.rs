@@ -1,4 +1,4 @@
-//! Values of a Mitsuba scene: numbers, texts, colours, spectra and transforms. Imports `files` and `spectrum`.
+//! Values of a Mitsuba scene: numbers, texts, colors, spectra and transforms. Imports `files` and `spectrum`.
 
 use glam::{DAffine3, DMat3, DMat4, DVec3, DVec4, Vec3};
 use roxmltree::Node;
@@ -15,7 +15,7 @@ pub(super) enum Value {
     Number(f64),
     Text(String),
     Vector(DVec3),
-    /// A colour in linear sRGB.
+    /// A color in linear sRGB.
     Color(Vec3),
     /// A spectrum with the same value at all wavelengths.
     Uniform(f64),
@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Returns a number, or the mean of a colour or spectrum. Returns `None` for other types of values.
+    /// Returns a number, or the mean of a color or spectrum. Returns `None` for other types of values.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             &Value::Number(number) | &Value::Uniform(number) => Some(number),
@@ -36,7 +36,7 @@ impl Value {
         }
     }
 
-    /// Returns the linear sRGB colour of a reflectance; `None` if the value is not a colour.
+    /// Returns the linear sRGB color of a reflectance; `None` if the value is not a color.
     pub(super) fn reflectance(&self) -> Option<Vec3> {
         Some(match self {
             Value::Color(color) => *color,
@@ -46,7 +46,7 @@ impl Value {
         })
     }
 
-    /// Returns the linear sRGB colour of an emission; `None` if the value is not a colour.
+    /// Returns the linear sRGB color of an emission; `None` if the value is not a color.
     pub(super) fn emission(&self) -> Option<Vec3> {
         Some(match self {
             Value::Color(color) => *color,
@@ -165,7 +165,7 @@ pub(super) fn numbers(text: &str) -> Option<Vec<f64>> {
         .collect()
 }
 
-/// Parses a colour, and returns it in linear sRGB: one number (grey) or three, which are linear, or `#rrggbb`, which is
+/// Parses a color, and returns it in linear sRGB: one number (grey) or three, which are linear, or `#rrggbb`, which is
 /// encoded in sRGB. Returns `None` for any other text.
 fn color(text: &str) -> Option<Vec3> {
     if let Some(digits) = text.trim().strip_prefix('#') {

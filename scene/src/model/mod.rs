@@ -1,7 +1,7 @@
 //! A model as its file describes it: meshes, instances, materials, cameras and lights. All model readers produce it.
 //!
 //! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
-//! vertex colours. Imports `image`, `scene` and what they import.
+//! vertex colors. Imports `image`, `scene` and what they import.
 
 pub(crate) mod clipping;
 pub(crate) mod flat_instances;
@@ -83,21 +83,21 @@ pub(crate) struct ModelMesh {
     /// Tangent of each vertex: a unit vector in the direction of growing u, and the sign of the bitangent, 1 or -1.
     /// `None` if there are none.
     pub(crate) tangents: Option<Vec<[f32; 4]>>,
-    /// Colour of each vertex, or `None`. Linear sRGB multiplies the material's colour, and alpha multiplies its
+    /// Color of each vertex, or `None`. Linear sRGB multiplies the material's color, and alpha multiplies its
     /// opacity.
     pub(crate) colors: Option<Vec<Vec4>>,
     /// Vertex indices of each triangle, counter-clockwise seen from the front.
     pub(crate) triangles: Vec<[u32; 3]>,
-    /// Material index, in the model, of each triangle of a mesh that was merged from several or has vertex colours and
+    /// Material index, in the model, of each triangle of a mesh that was merged from several or has vertex colors and
     /// textures. Otherwise empty, and the instance gives the material.
     pub(crate) triangle_materials: Vec<u32>,
     /// Minimum and maximum corner of the bounding box, in mesh coordinates. [`Model::push_mesh`] computes it.
     pub(crate) bounds: (Vec3, Vec3),
     /// Index of this mesh among the scene's meshes, once its vertices have moved there; `None` before.
     pub(crate) number: Option<u32>,
-    /// Index of the texture, in the model's library, that holds the vertex colours; `None` until it is made.
+    /// Index of the texture, in the model's library, that holds the vertex colors; `None` until it is made.
     pub(crate) color_texture: Option<u32>,
-    /// Materials that were multiplied by the vertex colours: pairs of the original's index and the index of the
+    /// Materials that were multiplied by the vertex colors: pairs of the original's index and the index of the
     /// multiplied copy, in the model.
     pub(crate) colored_materials: Vec<(usize, usize)>,
     /// Copies of this mesh with turned tangents: pairs of the bits of the angle in degrees, and the index of the copy in
@@ -137,7 +137,7 @@ pub(crate) struct ModelMaterial {
     /// Textures by parameter, as indices into the textures of [`Model::library`], with opacity, cutoff and normal map
     /// scales.
     pub(crate) maps: MaterialTextures,
-    /// Whether the alpha of vertex colours multiplies the opacity; otherwise that alpha is ignored.
+    /// Whether the alpha of vertex colors multiplies the opacity; otherwise that alpha is ignored.
     pub(crate) alpha_tested: bool,
     /// Angle in degrees by which the tangents of a mesh with this material are turned about its normals, from `u` upwards
     /// to `v` upwards in the image.

@@ -1,5 +1,5 @@
 //! Points and lines, which become spheres and tubes. Tubes consist of triangles. So do spheres that need textures, have
-//! too many colours, or would be too many lights.
+//! too many colors, or would be too many lights.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -20,11 +20,11 @@ const MAX_FINE: usize = 1 << 14;
 /// Points and lines of a primitive, in model coordinates once they are added to a model.
 #[derive(Default)]
 pub(crate) struct Strokes {
-    /// Positions, colours and texture coordinates of the vertices, without triangles.
+    /// Positions, colors and texture coordinates of the vertices, without triangles.
     pub(crate) vertices: ModelMesh,
     /// Indices of the two ends of each line. A point has two equal ones.
     pub(crate) segments: Vec<[u32; 2]>,
-    /// Index of the material in the model, without vertex colours.
+    /// Index of the material in the model, without vertex colors.
     pub(crate) material: usize,
 }
 
@@ -152,7 +152,7 @@ impl Model {
 
     /// Moves the points of `strokes` into the spheres of the model, with a radius in metres. Only lines remain.
     ///
-    /// Leaves `strokes` unchanged if its material has textures, its points have more than 1,024 colours, or the radius
+    /// Leaves `strokes` unchanged if its material has textures, its points have more than 1,024 colors, or the radius
     /// is too small for `f32`. Fails if memory does not suffice.
     fn add_points(&mut self, strokes: &mut Strokes, radius: f64) -> Result<(), String> {
         let radius = radius as f32;
@@ -257,7 +257,7 @@ impl Shape {
         (2 + (rings.len() - 2) * sides, 2 * sides * (rings.len() - 2))
     }
 
-    /// Returns a mesh of all points and lines with a radius in metres. Every vertex has the colour and the texture
+    /// Returns a mesh of all points and lines with a radius in metres. Every vertex has the color and the texture
     /// coordinates of its end of the line. Fails if there are too many vertices or too little memory.
     fn mesh(&self, strokes: &Strokes, radius: f64) -> Result<ModelMesh, String> {
         let points = strokes.point_count();

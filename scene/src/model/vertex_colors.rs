@@ -1,12 +1,12 @@
-//! Vertex colours, which multiply a material's colour, and whose alpha multiplies its opacity.
+//! Vertex colors, which multiply a material's color, and whose alpha multiplies its opacity.
 //!
-//! Equal colours change the material itself. Different ones become a texture that only this mesh uses, in which each
-//! triangle has a block of 2 × 2 texels. Three are the colours of its corners. The fourth, b + c − a, makes bilinear
-//! interpolation within the block linear, as it is on the triangle. If no colour changes within a triangle, as in point
-//! clouds, each colour has a block instead, and the triangles keep their common vertices.
+//! Equal colors change the material itself. Different ones become a texture that only this mesh uses, in which each
+//! triangle has a block of 2 × 2 texels. Three are the colors of its corners. The fourth, b + c − a, makes bilinear
+//! interpolation within the block linear, as it is on the triangle. If no color changes within a triangle, as in point
+//! clouds, each color has a block instead, and the triangles keep their common vertices.
 //!
 //! A material with textures has no place for a further one. Then each triangle gets a copy of the material, multiplied
-//! by the mean of the colours of its corners.
+//! by the mean of the colors of its corners.
 
 use std::collections::HashMap;
 
@@ -20,17 +20,17 @@ use crate::{
     },
 };
 
-/// Maximum number of copies of a material for vertex colours. A mesh with more colours rounds them to fewer, and points
+/// Maximum number of copies of a material for vertex colors. A mesh with more colors rounds them to fewer, and points
 /// with more are shown by triangles instead of spheres.
 const MAX_TINTS: usize = 1024;
 
 impl Model {
     /// Returns the index of the material for an instance of the mesh with index `mesh` to which the file gives the
-    /// material with index `material`. Without vertex colours that is `material`; otherwise it is a copy that is
+    /// material with index `material`. Without vertex colors that is `material`; otherwise it is a copy that is
     /// multiplied by them.
     ///
-    /// If the colours would need a texture and the material already has one, each triangle gets a material of its own.
-    /// Fails if a texture of the colours would be too large, or if memory does not suffice.
+    /// If the colors would need a texture and the material already has one, each triangle gets a material of its own.
+    /// Fails if a texture of the colors would be too large, or if memory does not suffice.
     pub(crate) fn with_vertex_colors(
         &mut self,
         mesh: usize,
@@ -92,9 +92,9 @@ impl Model {
     }
 
     /// Returns one material index for each entry of `vertices`, in order. The materials are copies of `material`, each
-    /// multiplied by a vertex colour. Without `colors`, each index is `material`.
+    /// multiplied by a vertex color. Without `colors`, each index is `material`.
     ///
-    /// Returns `None` if the material has textures or there are more than [`MAX_TINTS`] colours. Fails if memory does
+    /// Returns `None` if the material has textures or there are more than [`MAX_TINTS`] colors. Fails if memory does
     /// not suffice.
     pub(crate) fn tinted_materials(
         &mut self,
@@ -136,7 +136,7 @@ impl Model {
         Ok(Some(materials))
     }
 
-    /// Gives each triangle of a mesh a copy of a material that is multiplied by the mean colour of its corners. Returns
+    /// Gives each triangle of a mesh a copy of a material that is multiplied by the mean color of its corners. Returns
     /// the index of one of the copies. A mesh that is also shown in another material keeps that, with a warning.
     ///
     /// Fails if memory does not suffice.
@@ -202,8 +202,8 @@ impl Model {
     }
 }
 
-/// Multiplies the colour of a material by `by`: the radiance of an emitter that reflects nothing, otherwise the albedo
-/// or base colour. Materials other than `Diffuse`, `Emissive` and `Principled` stay as they are.
+/// Multiplies the color of a material by `by`: the radiance of an emitter that reflects nothing, otherwise the albedo
+/// or base color. Materials other than `Diffuse`, `Emissive` and `Principled` stay as they are.
 fn multiply(material: &mut ModelMaterial, by: Vec3) {
     match &mut material.surface {
         Surface::Emissive {
@@ -275,8 +275,8 @@ impl Blocks {
     }
 }
 
-/// Makes an image of a mesh's vertex colours and sets texture coordinates that point into it. Afterwards the mesh has
-/// no tangents or second texture coordinates. If a triangle has corners of different colours, the triangles no longer
+/// Makes an image of a mesh's vertex colors and sets texture coordinates that point into it. Afterwards the mesh has
+/// no tangents or second texture coordinates. If a triangle has corners of different colors, the triangles no longer
 /// share vertices.
 ///
 /// Fails if there are too many triangles or too little memory.
@@ -317,10 +317,10 @@ fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     Ok(blocks.image())
 }
 
-/// Does the work of [`color_image`] for a mesh of which no triangle has corners of different colours. The image has a
-/// block for each colour instead of each triangle, and the triangles keep their common vertices.
+/// Does the work of [`color_image`] for a mesh of which no triangle has corners of different colors. The image has a
+/// block for each color instead of each triangle, and the triangles keep their common vertices.
 ///
-/// Fails if there are too many colours or too little memory.
+/// Fails if there are too many colors or too little memory.
 fn flat_color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     let colors = mesh.colors.as_deref().unwrap_or_default();
     let mut distinct: Vec<Vec4> = Vec::new();
@@ -349,12 +349,12 @@ fn flat_color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     Ok(blocks.image())
 }
 
-/// Returns the bits of a colour, as a key for equal colours.
+/// Returns the bits of a color, as a key for equal colors.
 fn bits(color: &Vec4) -> [u32; 4] {
     color.to_array().map(f32::to_bits)
 }
 
-/// Returns the material for a mesh that has vertex colours or an image but no material: diffuse and white, to be
+/// Returns the material for a mesh that has vertex colors or an image but no material: diffuse and white, to be
 /// multiplied by them.
 pub(crate) fn vertex_color_material() -> ModelMaterial {
     let (albedo, one_sided) = (Vec3::ONE, false);

@@ -83,7 +83,7 @@ impl Converter {
             self.scene.exposure_stops = libm::log2(exposure).clamp(-32.0, 32.0) as f32;
         }
         if film.text("sensor", "cie1931") != "cie1931" {
-            self.note("not used: the sensor of the film; colours are those of the CIE observer");
+            self.note("not used: the sensor of the film; colors are those of the CIE observer");
             // Other sensors multiply the exposure by a constant that is not known here.
             self.scene.exposure_stops = 0.0;
         }

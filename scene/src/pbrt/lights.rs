@@ -134,7 +134,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Returns the strength of a light: the colour with this name times `scale`, 0 or more.
+    /// Returns the strength of a light: the color with this name times `scale`, 0 or more.
     fn strength(
         &mut self,
         parameters: &Parameters,

@@ -360,7 +360,7 @@ impl Converter {
             Ok((Color { factor, ..color }, strength))
         };
         let ((reflected, r), (transmitted, t)) = (color("reflectance")?, color("transmittance")?);
-        // Each colour is divided by its part of the light. The largest channel of both becomes `r + t`, which is more
+        // Each color is divided by its part of the light. The largest channel of both becomes `r + t`, which is more
         // than 1 if they are bright and have different hues, or textures.
         let part = if t > 0.0 { t / (r + t) } else { 0.0 };
         let divided = |color: Color, by: f32| Color {
@@ -458,7 +458,7 @@ impl Converter {
         })
     }
 
-    /// Returns a metal, and a colour with the texture of its reflectance if there is one. Without parameters the metal
+    /// Returns a metal, and a color with the texture of its reflectance if there is one. Without parameters the metal
     /// is copper. `prefix` stands before the names of the parameters.
     fn metal(&mut self, parameters: &Parameters, prefix: &str) -> Result<(Metal, Color), String> {
         for name in [format!("{prefix}reflectance"), "reflectance".to_owned()] {
@@ -579,7 +579,7 @@ impl Converter {
     }
 }
 
-/// Makes a material of a colour with a texture.
+/// Makes a material of a color with a texture.
 fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Converted {
     let mut converted = Converted::from(surface(reflectance(color.factor)));
     color.apply(Parameter::Color, &mut converted.material.maps);

@@ -108,7 +108,7 @@ struct Converter {
     systems: HashMap<String, DAffine3>,
     /// Whether `WorldBegin` was read.
     in_world: bool,
-    /// Textures of colours by name.
+    /// Textures of colors by name.
     colors: HashMap<String, Color>,
     /// Textures of numbers by name.
     scalars: HashMap<String, Scalar>,

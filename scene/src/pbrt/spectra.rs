@@ -1,4 +1,4 @@
-//! Colours of pbrt parameters. Imports `parameters` and `import`.
+//! Colors of pbrt parameters. Imports `parameters` and `import`.
 
 use glam::Vec3;
 
@@ -36,7 +36,7 @@ impl Converter {
         Ok(color)
     }
 
-    /// Returns the colour with this name, or `default` if there is none.
+    /// Returns the color with this name, or `default` if there is none.
     pub(super) fn color(
         &mut self,
         parameters: &Parameters,
@@ -104,7 +104,7 @@ impl Converter {
         Ok(if mean.is_finite() { mean } else { default })
     }
 
-    /// Returns the linear sRGB colour of a reflectance or a similar quantity that is not a texture.
+    /// Returns the linear sRGB color of a reflectance or a similar quantity that is not a texture.
     pub(super) fn constant_color(&mut self, parameter: &Parameter) -> Result<Vec3, String> {
         let name = &parameter.name;
         match (parameter.kind.as_str(), parameter.numbers.as_slice()) {
@@ -115,12 +115,12 @@ impl Converter {
             ("spectrum", []) => self.named_spectrum(parameter, false),
             ("spectrum", numbers) => Ok(spectrum::reflectance(&samples(name, numbers)?)),
             _ => Err(format!(
-                "{name}: expected a colour such as \"rgb {name}\" [ 1 1 1 ]"
+                "{name}: expected a color such as \"rgb {name}\" [ 1 1 1 ]"
             )),
         }
     }
 
-    /// Returns the linear sRGB colour of a light; white if there is none of this name. An RGB colour is taken as it is,
+    /// Returns the linear sRGB color of a light; white if there is none of this name. An RGB color is taken as it is,
     /// and any other spectrum is scaled to luminance 1, as in pbrt.
     pub(super) fn light_color(
         &mut self,
@@ -137,12 +137,12 @@ impl Converter {
             ("spectrum", &[_]) => Ok(unit(spectrum::equal_energy())),
             ("spectrum", numbers) => Ok(unit(spectrum::emission(&samples(name, numbers)?))),
             _ => Err(format!(
-                "{name}: expected a colour such as \"rgb {name}\" [ 1 1 1 ]"
+                "{name}: expected a color such as \"rgb {name}\" [ 1 1 1 ]"
             )),
         }
     }
 
-    /// Returns the colour of a spectrum with a name such as `metal-Cu-eta`, or of a file. That of a file is a
+    /// Returns the color of a spectrum with a name such as `metal-Cu-eta`, or of a file. That of a file is a
     /// reflectance, or if `emits` an emission of luminance 1.
     fn named_spectrum(&mut self, parameter: &Parameter, emits: bool) -> Result<Vec3, String> {
         let name = parameter.texts.first().map_or("", String::as_str);
@@ -177,7 +177,7 @@ impl Converter {
     }
 }
 
-/// Returns a colour scaled to luminance 1; black stays black.
+/// Returns a color scaled to luminance 1; black stays black.
 fn unit(color: Vec3) -> Vec3 {
     let luminance = luminance(color);
     if luminance > 0.0 {

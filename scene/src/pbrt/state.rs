@@ -198,10 +198,10 @@ impl Converter {
                 self.options(&options);
             }
             "ColorSpace" => {
-                let name = tokens.text("a colour space")?;
+                let name = tokens.text("a color space")?;
                 if name != "srgb" {
                     self.note(format!(
-                        "not used: the colour space `{}`; colours are sRGB",
+                        "not used: the color space `{}`; colors are sRGB",
                         excerpt(&name)
                     ));
                 }

@@ -35,7 +35,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Converts a texture of a class, whose values are numbers if `is_number`, and else colours. One of an unknown
+    /// Converts a texture of a class, whose values are numbers if `is_number`, and else colors. One of an unknown
     /// class is grey, with a warning.
     fn new_texture(
         &mut self,
@@ -112,7 +112,7 @@ impl Converter {
         }
     }
 
-    /// Returns a colour that is `factor` times the texture plus `summand`, at least 0.
+    /// Returns a color that is `factor` times the texture plus `summand`, at least 0.
     fn affine(&mut self, texture: u32, factor: Vec3, summand: Vec3) -> Result<Color, String> {
         // Images without floats hold values up to 1.
         let largest = summand.max(summand + factor).max_element().max(1.0);
@@ -124,7 +124,7 @@ impl Converter {
     }
 
     /// Returns the input of a texture with this name, or `default` if there is none. It is read as a number if
-    /// `is_number`, and else as a colour.
+    /// `is_number`, and else as a color.
     fn input(
         &mut self,
         parameters: &Parameters,
@@ -168,7 +168,7 @@ impl Converter {
         })
     }
 
-    /// Converts a texture of an image file. Read as a number, colours are replaced by the means of their channels, or by
+    /// Converts a texture of an image file. Read as a number, colors are replaced by the means of their channels, or by
     /// the alpha that an image in PNG or EXR has, as in pbrt. An image that cannot be read is grey, with a warning.
     fn image(&mut self, parameters: &Parameters, is_number: bool) -> Result<Color, String> {
         let name = parameters.text("filename", "");

@@ -1,7 +1,7 @@
 //! The materials of a scene file.
 //!
 //! The field `materials` of a scene maps names to materials, as in `{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }`.
-//! Colours are in linear sRGB, and radiance is in W·sr⁻¹·m⁻² per channel.
+//! Colors are in linear sRGB, and radiance is in W·sr⁻¹·m⁻² per channel.
 //!
 //! | material | field | meaning | default |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | `Mirror` | `reflectance` | fraction of the light that is reflected, 0 to 1 | required |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
-//! | | `absorption` | `(color, distance)`: the colour, 0 to 1, that white light has after this distance in metres inside the body | none |
+//! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body | none |
 //! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
 //! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
 //! | | `color` | reflectance at normal incidence, 0 to 1 (Schlick's approximation) | |
@@ -38,17 +38,17 @@
 //! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
 //! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
 //! | | `clearcoat_normal` | `Texture(..)`: a separate normal map for the coat | `normal` |
-//! | | `sheen_color` | colour of a layer of cloth fibres below the coat, 0 to 1 | `(0, 0, 0)` |
+//! | | `sheen_color` | color of a layer of cloth fibres below the coat, 0 to 1 | `(0, 0, 0)` |
 //! | | `sheen_roughness` | roughness of the fibres, 0 to 1 | `0.5` |
 //! | | `anisotropy` | stretch of highlights, 0 to 1: the GGX alpha along the anisotropy direction grows from `roughness`² to 1 with its square. Red and green of a texture are the direction, where 0 to 1 encodes −1 to 1, and blue is the strength | `0` |
 //! | | `anisotropy_rotation` | angle in degrees, counter-clockwise, from the direction in which `u` grows to the anisotropy direction | `0` |
-//! | | `iridescence` | strength of a thin film, whose interference colours reflections, 0 to 1 | `0` |
+//! | | `iridescence` | strength of a thin film, whose interference colors reflections, 0 to 1 | `0` |
 //! | | `iridescence_ior` | index of refraction of the film, 1 to 10 | `1.3` |
 //! | | `iridescence_thickness` | thickness of the film in nanometres, 0 to 100000; of a texture, the `factor` is the thickness where it is 1 | `400` |
 //! | | `iridescence_thickness_min` | thickness of the film in nanometres where the texture of `iridescence_thickness` is 0 | `100` |
 //! | | `diffuse_transmission` | fraction of the diffuse part that leaves on the other side, 0 to 1, as for leaves and paper | `0` |
-//! | | `diffuse_transmission_color` | colour of that light, 0 to 1, instead of `base_color` | `(1, 1, 1)` |
-//! | | `dispersion` | strength with which refraction splits light into colours, 0 to 100: 20 divided by the Abbe number | `0` |
+//! | | `diffuse_transmission_color` | color of that light, 0 to 1, instead of `base_color` | `(1, 1, 1)` |
+//! | | `dispersion` | strength with which refraction splits light into colors, 0 to 100: 20 divided by the Abbe number | `0` |
 //! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
 //! | | `both_sides` | whether the back emits it too | `false` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |

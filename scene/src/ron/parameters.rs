@@ -58,7 +58,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         }
     }
 
-    /// Parses a linear sRGB colour, each channel from 0 to 1. For a texture, stores it as that of `parameter` and
+    /// Parses a linear sRGB color, each channel from 0 to 1. For a texture, stores it as that of `parameter` and
     /// returns its `factor`, 1 by default. Any other value is an [`Error::Scene`].
     pub(crate) fn color_fraction(
         &mut self,
@@ -70,7 +70,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         self.color(field, raw, parameter, expected, NumberRange::Fraction)
     }
 
-    /// Parses an optional colour like [`Self::color_fraction`]; returns `default` if it is missing.
+    /// Parses an optional color like [`Self::color_fraction`]; returns `default` if it is missing.
     pub(crate) fn color_or(
         &mut self,
         field: &str,
@@ -287,7 +287,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(part as f32)
     }
 
-    /// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or colour.
+    /// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or color.
     /// Anything else is an [`Error::Scene`].
     pub(crate) fn metal(
         &self,

@@ -59,7 +59,7 @@ pub(crate) enum NumberRange {
     Factor,
     /// A fraction, from 0 to 1.
     Fraction,
-    /// A number from 0 to 100, such as a metal's index of refraction or a specular colour.
+    /// A number from 0 to 100, such as a metal's index of refraction or a specular color.
     MetalIndex,
     /// A number of 0 or more that stays finite as an `f32`.
     FromZero,

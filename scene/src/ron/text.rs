@@ -119,7 +119,7 @@ fields! {
 }
 
 fields! {
-    /// A `Texture(..)`, which may be given instead of a number or a colour.
+    /// A `Texture(..)`, which may be given instead of a number or a color.
     enum ParameterText { Texture(TextureText) }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
 };
 
-/// A light that is not an object of the scene. Its colours are linear sRGB, 0 or more per channel.
+/// A light that is not an object of the scene. Its colors are linear sRGB, 0 or more per channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Light {
     /// A light that emits from a point, equally in all directions.

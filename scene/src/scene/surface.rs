@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Absorption, camera::numbers, hasher::Hasher};
 
-/// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colours are linear sRGB, and
+/// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colors are linear sRGB, and
 /// indices of refraction lie in 0.1..=10.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Surface {
@@ -34,14 +34,14 @@ pub enum Surface {
     },
     /// A metal with a smooth surface.
     Conductor {
-        /// Reflectance of the metal, as a complex index of refraction or a colour.
+        /// Reflectance of the metal, as a complex index of refraction or a color.
         metal: Metal,
         /// Whether the back side absorbs all light; otherwise it reflects like the front.
         one_sided: bool,
     },
     /// A metal with a rough surface of GGX microfacets.
     RoughConductor {
-        /// Reflectance of the metal, as a complex index of refraction or a colour.
+        /// Reflectance of the metal, as a complex index of refraction or a color.
         metal: Metal,
         /// Parameters of the GGX microfacet distribution.
         roughness: Roughness,
@@ -113,7 +113,7 @@ pub enum Surface {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Principled {
-    /// Colour, 0..=1 per channel: reflectance of the metallic part at normal incidence, albedo of the diffuse part, and
+    /// Color, 0..=1 per channel: reflectance of the metallic part at normal incidence, albedo of the diffuse part, and
     /// tint of the light that `transmission` lets through, at each crossing.
     #[serde(with = "numbers")]
     pub base_color: Vec3,
@@ -147,7 +147,7 @@ pub struct Principled {
     /// Absorption of the volume behind the front. It has no effect if `thin` is set, or if `transmission` and
     /// `diffuse_transmission` are 0.
     pub absorption: Absorption,
-    /// Colour of a layer of cloth fibres above all layers but the clear coat, 0..=1 per channel; 0 for none.
+    /// Color of a layer of cloth fibres above all layers but the clear coat, 0..=1 per channel; 0 for none.
     #[serde(with = "numbers")]
     pub sheen_color: Vec3,
     /// Perceptual roughness of the fibres, 0..=1: the square root of the alpha of their distribution.
@@ -158,7 +158,7 @@ pub struct Principled {
     /// Angle in degrees, -1e6..=1e6, counter-clockwise from the tangent, along which texture coordinates grow to the
     /// right, to the anisotropy direction.
     pub anisotropy_rotation: f32,
-    /// Strength of a thin film on the surface, whose interference colours reflections, 0..=1.
+    /// Strength of a thin film on the surface, whose interference colors reflections, 0..=1.
     pub iridescence: f32,
     /// Index of refraction of the thin film, 1..=10.
     pub iridescence_ior: f32,
@@ -168,7 +168,7 @@ pub struct Principled {
     pub iridescence_thickness: f32,
     /// Fraction of the diffuse part that leaves on the other side of the surface, 0..=1.
     pub diffuse_transmission: f32,
-    /// Colour of the diffusely transmitted light, 0..=1 per channel. `base_color` does not affect that light.
+    /// Color of the diffusely transmitted light, 0..=1 per channel. `base_color` does not affect that light.
     #[serde(with = "numbers")]
     pub diffuse_transmission_color: Vec3,
     /// Strength of dispersion, 0..=100: 20 divided by the Abbe number; 0 for none. It has no effect on thin surfaces.
@@ -207,7 +207,7 @@ impl Default for Principled {
     }
 }
 
-/// The reflectance of a metal, as an index of refraction or as a colour.
+/// The reflectance of a metal, as an index of refraction or as a color.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Metal {
     /// A complex index of refraction η + ik, evaluated with the Fresnel equations.
@@ -449,7 +449,7 @@ impl Principled {
 }
 
 impl Metal {
-    /// Adds the index of refraction or the colour to a hash.
+    /// Adds the index of refraction or the color to a hash.
     fn add_to(self, hash: &mut Hasher) {
         match self {
             Metal::Index { eta, k } => {

@@ -28,7 +28,7 @@ pub struct Texture {
 pub enum Encoding {
     /// Encoded with the sRGB transfer function; decoded to linear on lookup.
     Srgb,
-    /// Linear values: data such as normals and roughness, or linear colours.
+    /// Linear values: data such as normals and roughness, or linear colors.
     Linear,
 }
 
@@ -55,7 +55,7 @@ pub enum Filter {
 /// The channel that a texture of a scalar parameter is read from.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub enum Channel {
-    /// The red channel, the default. In a grey image all colour channels have its value.
+    /// The red channel, the default. In a grey image all color channels have its value.
     Red,
     /// The green channel of the image.
     Green,
@@ -69,7 +69,7 @@ pub enum Channel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Parameter {
-    /// The colour of the material: albedo, reflectance or base colour, depending on its type.
+    /// The color of the material: albedo, reflectance or base color, depending on its type.
     Color,
     /// Radiance that the material emits, W·sr⁻¹·m⁻².
     Emission,
@@ -96,7 +96,7 @@ pub enum Parameter {
     /// Shading normal of the clear coat of a principled material, encoded like `Normal`. Without it the coat uses the
     /// shading normal of the layers below.
     ClearcoatNormal,
-    /// Colour of the sheen of a principled material.
+    /// Color of the sheen of a principled material.
     SheenColor,
     /// Perceptual roughness of the sheen of a principled material, 0 to 1.
     SheenRoughness,
@@ -109,7 +109,7 @@ pub enum Parameter {
     IridescenceThickness,
     /// Fraction of the diffuse part of a principled material that is transmitted, 0 to 1.
     DiffuseTransmission,
-    /// Colour of the light that a principled material transmits diffusely.
+    /// Color of the light that a principled material transmits diffusely.
     DiffuseTransmissionColor,
     /// GGX alpha across the tangent of a rough conductor or dielectric with
     /// [`Roughness::alpha_v`](crate::Roughness::alpha_v).
@@ -135,7 +135,7 @@ pub struct MaterialTexture {
     /// Index into [`Scene::textures`](crate::Scene::textures). While a model is read, index into the textures of the
     /// model.
     pub texture: u32,
-    /// Channel to read if the parameter is a single number; without effect for colours and normals.
+    /// Channel to read if the parameter is a single number; without effect for colors and normals.
     pub channel: Channel,
 }
 

@@ -10,11 +10,11 @@ pub enum Tone {
     #[default]
     Srgb,
     /// AgX by T. Sobotka, 2022: a sigmoid over the logarithm of 16.5 stops, between two matrices that let bright
-    /// colours turn white. Its range ends 6.5 stops above middle grey, 0.18.
+    /// colors turn white. Its range ends 6.5 stops above middle grey, 0.18.
     AgX,
     /// The fit by S. Hill, 2015, of the reference and display transforms of ACES 1.0.
     Aces,
-    /// Khronos PBR Neutral, 2024: base colours up to 0.76 keep hue and saturation; brighter ones are compressed.
+    /// Khronos PBR Neutral, 2024: base colors up to 0.76 keep hue and saturation; brighter ones are compressed.
     Neutral,
 }
 

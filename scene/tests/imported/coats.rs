@@ -16,7 +16,7 @@ fn base(parameters: &str) -> Vec3 {
     }
 }
 
-/// Returns the base colour of a principled material.
+/// Returns the base color of a principled material.
 fn base_color(directives: &str) -> Vec3 {
     match surface(directives) {
         Surface::Principled(principled) => principled.base_color,

@@ -243,7 +243,7 @@ fn a_blend_with_a_null_bsdf_is_a_mask() {
         let Texels::Floats(texels) = &scene.images[image as usize].texels else {
             panic!();
         };
-        // As a number, the checkerboard has its colours exchanged.
+        // As a number, the checkerboard has its colors exchanged.
         [texels[0][0], texels[1][0]]
     };
     let (diffuse, null) = ("<bsdf type=\"diffuse\"/>", "<bsdf type=\"null\"/>");
@@ -287,7 +287,7 @@ fn a_stretched_sphere_is_reported_as_an_ellipsoid() {
 }
 
 #[test]
-fn a_rough_mirror_with_a_colour_is_reported() {
+fn a_rough_mirror_with_a_color_is_reported() {
     let rough = |plugin: &str| {
         let tint = "<rgb name=\"specular_reflectance\" value=\"0.5\"/>";
         scene(&format!(

@@ -1,4 +1,4 @@
-//! Tests of numbers of materials, such as opacities and roughnesses, that come from coloured images or several sources.
+//! Tests of numbers of materials, such as opacities and roughnesses, that come from colored images or several sources.
 
 use glam::Vec3;
 use image::{RgbImage, RgbaImage};
@@ -6,7 +6,7 @@ use raysieve_scene::{Parameter, Scene, Surface, Texels};
 
 use super::{assert_noted, load_with_picture, mitsuba::scene, pbrt::world};
 
-/// A colour whose channels are 0.8, 0.2 and 0.4 as stored.
+/// A color whose channels are 0.8, 0.2 and 0.4 as stored.
 const RED: [u8; 3] = [204, 51, 102];
 
 /// Returns the opacity of a scene's first material: the factor times the red value of the texture's first texel as it is
@@ -40,7 +40,7 @@ fn assert_near(found: f32, expected: f32) {
 }
 
 #[test]
-fn mitsuba_takes_the_luminance_of_a_coloured_image_for_a_number() {
+fn mitsuba_takes_the_luminance_of_a_colored_image_for_a_number() {
     let picture = RgbImage::from_pixel(2, 2, image::Rgb(RED));
     let of = |raw: bool| {
         let text = format!(
@@ -56,7 +56,7 @@ fn mitsuba_takes_the_luminance_of_a_coloured_image_for_a_number() {
 }
 
 #[test]
-fn pbrt_takes_the_mean_or_the_alpha_of_a_coloured_image_for_a_number() {
+fn pbrt_takes_the_mean_or_the_alpha_of_a_colored_image_for_a_number() {
     let text = |file: &str| {
         format!(
             "WorldBegin\nTexture \"t\" \"float\" \"imagemap\" \"string filename\" \"{file}\" \"string encoding\" \"linear\"\n\
@@ -100,7 +100,7 @@ fn nested_opacities_multiply() {
     assert!(opacities.contains(&0.25), "{opacities:?}");
 }
 
-/// Returns the colour of a scene's only material: the factor times the texture's first texel.
+/// Returns the color of a scene's only material: the factor times the texture's first texel.
 fn reflectance(textures: &str) -> Vec3 {
     let text = format!(
         "WorldBegin\n{textures}\nMaterial \"diffuse\" \"texture reflectance\" \"t\"\n\

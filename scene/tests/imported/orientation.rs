@@ -73,9 +73,9 @@ fn the_texture_of_a_cylinder_begins_where_mitsuba_begins_it() {
     }
 }
 
-/// `eval_1` of Mitsuba's checkerboard has the colours of `eval` exchanged.
+/// `eval_1` of Mitsuba's checkerboard has the colors of `eval` exchanged.
 #[test]
-fn a_checkerboard_that_is_a_number_has_its_colours_exchanged() {
+fn a_checkerboard_that_is_a_number_has_its_colors_exchanged() {
     let texture = |name: &str| {
         format!(
             "<texture name=\"{name}\" type=\"checkerboard\" id=\"{name}\"><float name=\"color0\" value=\"0.75\"/>\

@@ -69,7 +69,7 @@ fn principled_glass_is_a_rough_dielectric() {
     };
     assert_eq!((ior, roughness.alpha, roughness.alpha_v), (1.4, 0.25, None));
     assert!(notes.is_empty(), "{notes:?}");
-    // Each crossing lets the square root of the colour pass.
+    // Each crossing lets the square root of the color pass.
     let (Surface::Principled(tinted), _) = glass("0.25, 0.64, 1", &whole) else {
         panic!();
     };
@@ -105,7 +105,7 @@ fn principled_metal_and_glass_have_textures_of_their_roughness() {
         let Texels::Floats(texels) = &image.texels else {
             panic!("{image:?}");
         };
-        // A checkerboard that is a number has its colours exchanged.
+        // A checkerboard that is a number has its colors exchanged.
         let alpha = roughness.alpha * texels[0][0];
         assert!((alpha - 0.36 / aspect).abs() < 1e-6, "{alpha}");
     }
@@ -126,7 +126,7 @@ fn the_tint_of_the_reflection_of_principled_glass_is_reported() {
     }
 }
 
-/// The parts have the colours of glass and of opaque plastic, and a single material would have one colour for both.
+/// The parts have the colors of glass and of opaque plastic, and a single material would have one color for both.
 #[test]
 fn principled_that_transmits_a_part_is_a_blend_of_glass_and_plastic() {
     let parts = |transmission: &str| {
@@ -247,7 +247,7 @@ fn a_thin_principled_sheet_transmits_half_of_its_diffuse_transmission() {
 }
 
 #[test]
-fn diffuse_transmission_keeps_both_colours() {
+fn diffuse_transmission_keeps_both_colors() {
     let sheet = |parameters: &str| match pbrt::surface(&format!(
         "Material \"diffusetransmission\" {parameters}"
     )) {
@@ -326,7 +326,7 @@ fn the_base_of_principled_plastic_is_raised_by_what_the_layers_take() {
             assert!(color.min_element() >= 0.0 && color.max_element() <= 1.0);
         }
     }
-    // Other materials keep their colour.
+    // Other materials keep their color.
     let half = Vec3::splat(0.5);
     assert_eq!(color("principled", "0.5", &[("metallic", 0.5)]), half);
     assert_eq!(color("principledthin", "0.5", &[]), half);

@@ -39,7 +39,7 @@ fn levels(scene: &Scene) -> Vec<u8> {
         .collect()
 }
 
-/// Writes a smooth sphere of this colour as an OBJ file and loads it.
+/// Writes a smooth sphere of this color as an OBJ file and loads it.
 fn sphere(test: &str, color: f32) -> Scene {
     const RINGS: usize = 32;
     let folder = folder(test);

@@ -145,7 +145,7 @@ fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Gives the first primitive a new material with a base colour texture. `info` is the JSON of the texture's use, such
+/// Gives the first primitive a new material with a base color texture. `info` is the JSON of the texture's use, such
 /// as `{"index": 0}`; texture 0 exists.
 fn textured(model: &mut Gltf, info: serde_json::Value) {
     let view = model.view(&pixels(&folder("textured"), "texels.png", 7));
@@ -178,7 +178,7 @@ fn scene_of(folder: &Path, fields: &str) -> Scene {
     load(&path)
 }
 
-/// Returns the value of the first mesh's colour texture at a point of a triangle, given by the barycentric coordinates
+/// Returns the value of the first mesh's color texture at a point of a triangle, given by the barycentric coordinates
 /// (1 − b − c, b, c).
 fn sample_color(scene: &Scene, triangle: usize, [b, c]: [f32; 2]) -> Vec3 {
     let mesh = &scene.meshes[0];

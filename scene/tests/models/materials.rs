@@ -111,7 +111,7 @@ fn a_gltf_material_equals_the_same_principled_material() {
         _ => false,
     };
     assert!(shines(&found) && !shines(&expected));
-    // An unlit material uses only its base colour.
+    // An unlit material uses only its base color.
     model.json["materials"][0]["extensions"]["KHR_materials_unlit"] = json!({});
     fs::write(folder.join("model.glb"), model.glb()).unwrap();
     let found = scene_of(&folder, "objects: [Model(file: \"model.glb\")]");

@@ -1,4 +1,4 @@
-//! Tests of glTF mesh data: modes, accessors, deformation, compression and vertex colours.
+//! Tests of glTF mesh data: modes, accessors, deformation, compression and vertex colors.
 
 use std::{fs, path::Path};
 
@@ -178,7 +178,7 @@ fn vertex_colors_multiply_the_color_of_the_material() {
             );
         }
     }
-    // Equal vertex colours change the material and need no texture.
+    // Equal vertex colors change the material and need no texture.
     let even = model.floats("VEC4", &[[0.5, 0.25, 1.0, 1.0]; 4]);
     model.primitive()["attributes"]["COLOR_0"] = json!(even);
     let scene = model.load("colors");
@@ -217,7 +217,7 @@ fn vertex_colors_multiply_the_color_of_the_material() {
         .map(|corner| scene.meshes[0].uvs[corner as usize])
         .map(|[u, v]| sample_texture(&world.texels, &texture, u, v).alpha);
     assert_eq!([a, b, c], [1.0, 0.5, 1.0]);
-    // Vertex colours of a PLY file are sRGB.
+    // Vertex colors of a PLY file are sRGB.
     let path = folder("colors").join("model.ply");
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                property uchar red\nproperty uchar green\nproperty uchar blue\nproperty uchar alpha\nelement face 1\n\
@@ -261,7 +261,7 @@ fn vertex_colors_multiply_a_textured_material() {
             assert_eq!(maps.opacity, color[3]);
         }
     }
-    // Colours that differ within triangles are replaced by their mean, and rounded if there are very many.
+    // Colors that differ within triangles are replaced by their mean, and rounded if there are very many.
     let smooth = model.floats("VEC4", &[red, red, blue, blue, blue, blue]);
     model.primitive()["attributes"]["COLOR_0"] = json!(smooth);
     let scene = model.load("textured_colors");

@@ -83,7 +83,7 @@ fn assert_tubes(scene: &Scene, segments: &[[usize; 2]], radius: f32) {
     assert!(found.as_flattened().iter().all(inside));
 }
 
-/// Returns the base colour of a material.
+/// Returns the base color of a material.
 fn base_color(material: Surface) -> [f32; 3] {
     match material {
         Surface::Principled(Principled { base_color, .. }) => base_color.to_array(),
@@ -233,14 +233,14 @@ fn vertex_colors_of_lines_are_shown() {
         })
         .collect();
     assert!(colors.contains(&[0.25, 0.5, 0.75]), "{colors:?}");
-    // Different colours become a texture.
+    // Different colors become a texture.
     let colors = model.floats("VEC3", &POINTS.map(|[x, y, _]| [x / 10.0, y / 10.0, 0.0]));
     model.primitive()["attributes"]["COLOR_0"] = json!(colors);
     let scene = model.load("colored_strokes");
     assert_eq!(scene.textures.len(), 1);
 }
 
-/// Returns a model of this many points in a row, with `side` × `side` colours, and the colour of each point.
+/// Returns a model of this many points in a row, with `side` × `side` colors, and the color of each point.
 fn cloud(count: usize, side: usize) -> (Gltf, impl Fn(usize) -> [f32; 3]) {
     let points: Vec<[f32; 3]> = (0..count).map(|at| [at as f32, 0.0, 0.0]).collect();
     let color = move |at: usize| {

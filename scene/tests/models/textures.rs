@@ -138,7 +138,7 @@ fn computed_tangents_equal_those_of_the_file() {
 /// The files were encoded by the reference encoder; see `tests/models/make_basis.mjs`.
 #[test]
 fn basis_textures_decode_to_the_encoded_image() {
-    // ETC1S has one base colour per block, so block averages are compared. UASTC is close at each texel.
+    // ETC1S has one base color per block, so block averages are compared. UASTC is close at each texel.
     for (name, block, tolerance) in [("basis_etc1s", 4, 32.0), ("basis_uastc", 1, 3.0)] {
         let path = PathBuf::from(format!("tests/models/{name}.ktx2"));
         let image = Image::open(&path).unwrap();

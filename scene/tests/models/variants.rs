@@ -32,7 +32,7 @@ fn of(variant: &str) -> LoadOptions {
     }
 }
 
-/// Returns the base colour of the scene's only triangle.
+/// Returns the base color of the scene's only triangle.
 fn color(scene: &Scene) -> [f32; 3] {
     let material = scene.triangles[0].material;
     match scene.materials[material as usize] {

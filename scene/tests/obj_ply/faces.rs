@@ -1,4 +1,4 @@
-//! Tests of PLY faces: colours, texture coordinates, images and triangle strips. Also of carriage returns as line ends.
+//! Tests of PLY faces: colors, texture coordinates, images and triangle strips. Also of carriage returns as line ends.
 
 use std::{fs, path::Path};
 
@@ -25,7 +25,7 @@ fn square(comments: &str, faces: &str) -> String {
     )
 }
 
-/// Samples the colour texture of the surface at a point of the x-y plane.
+/// Samples the color texture of the surface at a point of the x-y plane.
 fn color_at(scene: &Scene, at: Vec2) -> Vec3 {
     let world = RenderScene::new(scene).unwrap();
     for instance in scene.instances.iter() {
@@ -69,7 +69,7 @@ fn ply_faces_have_their_own_colors() {
         let found = color_at(&scene, at.into());
         assert!(found.distance(expected.into()) < 1e-6, "{at:?}: {found}");
     }
-    // Equal face colours change the material and need no texture.
+    // Equal face colors change the material and need no texture.
     fs::write(&path, text.replace("0 128 255", "255 0 0")).unwrap();
     let scene = load(&path);
     let red = Surface::Diffuse {

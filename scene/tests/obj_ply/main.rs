@@ -1,4 +1,4 @@
-//! Tests of OBJ and PLY files as real programs write them: polygons, encodings, vertex colours and texture names.
+//! Tests of OBJ and PLY files as real programs write them: polygons, encodings, vertex colors and texture names.
 
 mod binary;
 mod encodings;
@@ -210,7 +210,7 @@ fn obj_vertex_colors_become_a_texture() {
         one_sided: false,
     };
     assert!(scene.materials.contains(&white));
-    // If any vertex of a mesh has no colour, there is no texture.
+    // If any vertex of a mesh has no color, there is no texture.
     fs::write(&path, format!("{text}f 1 2 4\n")).unwrap();
     assert!(load(&path).images.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Tests of the materials of OBJ files: order of definitions, and forms of colours.
+//! Tests of the materials of OBJ files: order of definitions, and forms of colors.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn a_material_may_be_used_before_its_library_is_named() {
         note.ends_with("shown grey: faces of the materials green, which no library has"),
         "{note}"
     );
-    // A material that no library defines shows the vertex colours.
+    // A material that no library defines shows the vertex colors.
     let colored = text
         .replace("0 0 0\n", "0 0 0 1 1 0\n")
         .replace("v 1 0 0\n", "v 1 0 0 1 1 0\n")

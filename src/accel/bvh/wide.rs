@@ -93,6 +93,15 @@ impl SimdScene {
         }))
     }
 
+    /// Returns the memory of the scene in this form, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.0 {
+            SceneForm::Flat(_, flat) => flat.bytes(),
+            SceneForm::Eight(_, tree) => tree.bytes(),
+            SceneForm::Sixteen(_, tree) => tree.bytes(),
+        }
+    }
+
     /// Finds the nearest hit, as [`bvh::nearest`](crate::accel::bvh::nearest), of the rays at these indices.
     ///
     /// Calls `report` with the index and the hit of each ray, in any order.

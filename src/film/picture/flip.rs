@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 /// Pixels per degree of the visual field: 0.7 m before a display that is 0.7 m wide and has 3840 pixels in a row.
 const PIXELS_PER_DEGREE: f32 = 67.020_64;
-/// Exponent that is applied to the distance HyAB of two colours. The result is their colour difference.
+/// Exponent that is applied to the distance HyAB of two colors. The result is their color difference.
 const COLOR_EXPONENT: f32 = 0.7;
-/// Share of the largest colour difference that maps to [`COLOR_KNEE_ERROR`].
+/// Share of the largest color difference that maps to [`COLOR_KNEE_ERROR`].
 const COLOR_KNEE: f32 = 0.4;
-/// Error for a colour difference at the knee. Greater differences are compressed into the errors from here to 1.
+/// Error for a color difference at the knee. Greater differences are compressed into the errors from here to 1.
 const COLOR_KNEE_ERROR: f32 = 0.95;
 /// Width of the edges and points that are detected, in degrees.
 const FEATURE_WIDTH: f32 = 0.082;
@@ -98,7 +98,7 @@ pub fn color(error: f32) -> [u8; 3] {
 
 /// An image as the model of the eye sees it.
 struct Seen {
-    /// Filtered colours in CIELAB with the Hunt effect.
+    /// Filtered colors in CIELAB with the Hunt effect.
     colors: Vec<Vec3>,
     /// Strengths of the edge and of the point at each pixel.
     features: Vec<[f32; 2]>,
@@ -121,7 +121,7 @@ impl Seen {
     }
 }
 
-/// Filters an image in the opponent colour space by the contrast sensitivity, and converts it to CIELAB with the Hunt
+/// Filters an image in the opponent color space by the contrast sensitivity, and converts it to CIELAB with the Hunt
 /// effect.
 fn colors(opponent: &[Vec3], width: usize) -> Vec<Vec3> {
     let widest = BLUE_YELLOW[0].1;
@@ -172,7 +172,7 @@ fn colors(opponent: &[Vec3], width: usize) -> Vec<Vec3> {
         .collect()
 }
 
-/// Returns the strengths of the edge and of the point at each pixel of an image in the opponent colour space.
+/// Returns the strengths of the edge and of the point at each pixel of an image in the opponent color space.
 fn features(opponent: &[Vec3], width: usize) -> Vec<[f32; 2]> {
     let deviation = 0.5 * FEATURE_WIDTH * PIXELS_PER_DEGREE;
     let radius = (3.0 * deviation).ceil() as usize;
@@ -304,18 +304,18 @@ fn xyz_to_lab(xyz: Vec3) -> Vec3 {
     opponent((xyz * INVERSE_WHITE).to_array().map(curve).into())
 }
 
-/// Applies the Hunt effect to a colour in CIELAB: bright colours look more colourful.
+/// Applies the Hunt effect to a color in CIELAB: bright colors look more colorful.
 fn hunt(lab: Vec3) -> Vec3 {
     Vec3::new(lab.x, 0.01 * lab.x * lab.y, 0.01 * lab.x * lab.z)
 }
 
-/// Returns the distance HyAB of two colours: the difference of lightness plus the distance of hue and chroma.
+/// Returns the distance HyAB of two colors: the difference of lightness plus the distance of hue and chroma.
 fn hyab(one: Vec3, other: Vec3) -> f32 {
     let difference = one - other;
     difference.x.abs() + libm::hypotf(difference.y, difference.z)
 }
 
-/// Returns the colour difference of the two displayable colours that differ most, green and blue: their distance HyAB
+/// Returns the color difference of the two displayable colors that differ most, green and blue: their distance HyAB
 /// to the power of [`COLOR_EXPONENT`].
 fn largest_color_difference() -> f32 {
     let [green, blue] = [Vec3::Y, Vec3::Z].map(|rgb| hunt(xyz_to_lab(rgb_to_xyz(rgb))));

@@ -51,7 +51,7 @@ pub fn to_srgb8(picture: &Picture, exposure_stops: f32, tone: Tone) -> Vec<u8> {
 /// Number of pixels per parallel task, large enough to make the scheduling cost negligible.
 const CHUNK_PIXELS: usize = 8192;
 
-/// Colour of pixels that are not finite.
+/// Color of pixels that are not finite.
 const NOT_FINITE: [u8; 3] = [255, 0, 255];
 
 /// Encodes a linear channel as the nearest 8-bit sRGB code, clipped: the number of thresholds that it reaches.

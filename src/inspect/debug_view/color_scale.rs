@@ -1,7 +1,7 @@
-//! Maps the values of debug views to colours, and creates the legends.
+//! Maps the values of debug views to colors, and creates the legends.
 //!
-//! Colours are viridis (S. van der Walt & N. Smith 2015): perceptually uniform, monotonic in lightness, and suitable
-//! for colour-blind readers and greyscale.
+//! Colors are viridis (S. van der Walt & N. Smith 2015): perceptually uniform, monotonic in lightness, and suitable
+//! for color-blind readers and greyscale.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::DebugView;
 use crate::film::picture::{Picture, tone};
 
-/// The legend of a debug view: title, colour bar with numbers, and a note.
+/// The legend of a debug view: title, color bar with numbers, and a note.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Legend {
     /// Name of the quantity, with its unit.
     pub title: String,
-    /// sRGB colours of the bar at equal steps; empty for views without a colour scale.
+    /// sRGB colors of the bar at equal steps; empty for views without a color scale.
     pub bar: Vec<[u8; 3]>,
     /// Positions on the bar in 0..=1, and the numbers to display there.
     pub ticks: Vec<(f32, String)>,
@@ -22,26 +22,26 @@ pub struct Legend {
     pub note: String,
 }
 
-/// Number of colours into which values are quantised.
+/// Number of colors into which values are quantised.
 const STEPS: usize = 256;
-/// Number of colours of a legend's bar.
+/// Number of colors of a legend's bar.
 const BAR_STEPS: usize = 33;
 
-/// Colour of pixels without a value.
+/// Color of pixels without a value.
 const NO_VALUE: [u8; 4] = [24, 26, 30, 255];
 
 /// Quantile of the values at the top of a scale, so that outliers do not darken the rest.
 const BELOW_TOP: f64 = 0.995;
 
-/// Relative error at the lower end of the noise scale, which is fixed so that colours stay comparable.
+/// Relative error at the lower end of the noise scale, which is fixed so that colors stay comparable.
 const MIN_NOISE: f32 = 1e-3;
 /// Number of decades of the logarithmic noise scale.
 const NOISE_DECADES: f32 = 3.0;
 
-/// Minimum ratio of the lower to the upper end of the depth scale. Smaller depths have the colour of the lower end.
+/// Minimum ratio of the lower to the upper end of the depth scale. Smaller depths have the color of the lower end.
 const MIN_RELATIVE_DEPTH: f32 = 1e-4;
 
-/// Maps the values of a scalar debug view to RGBA colours, with a legend. NaN means that a pixel has no value.
+/// Maps the values of a scalar debug view to RGBA colors, with a legend. NaN means that a pixel has no value.
 ///
 /// `samples` is the number of samples measured per pixel, or 0 if only a coarse grid of pixels has one. `film_samples`,
 /// the film's number of samples per pixel, is named in the title of the noise view.
@@ -91,7 +91,7 @@ pub(super) fn map_scalars(
     }
 }
 
-/// Maps the sample counts of pixels to RGBA colours, with a legend from 0 to the maximum count.
+/// Maps the sample counts of pixels to RGBA colors, with a legend from 0 to the maximum count.
 pub(super) fn map_sample_counts(values: &[f32]) -> (Vec<u8>, Legend) {
     let high = values.iter().copied().fold(1.0, f32::max);
     let min = values.iter().copied().fold(high, f32::min);
@@ -102,7 +102,7 @@ pub(super) fn map_sample_counts(values: &[f32]) -> (Vec<u8>, Legend) {
     (apply_color_map(values, |value| value / high), legend)
 }
 
-/// Converts base colours to opaque sRGB, with a legend without a colour bar.
+/// Converts base colors to opaque sRGB, with a legend without a color bar.
 pub(super) fn albedo(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     (
         to_opaque_srgb(values, |value| value.into()),
@@ -110,7 +110,7 @@ pub(super) fn albedo(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     )
 }
 
-/// Maps directions to RGBA colours: red is x, green is y, blue is z, each from -1..=1. Zero vectors, which mean that
+/// Maps directions to RGBA colors: red is x, green is y, blue is z, each from -1..=1. Zero vectors, which mean that
 /// there is no value, get [`NO_VALUE`].
 pub(super) fn normal(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     let rgba = values
@@ -127,17 +127,17 @@ pub(super) fn normal(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     (rgba, unscaled(title, "of the first hit", samples))
 }
 
-/// Converts values to opaque sRGB bytes. `colour` returns the linear sRGB colour of a value.
-fn to_opaque_srgb(values: &[[f32; 3]], colour: impl Fn([f32; 3]) -> glam::Vec3 + Sync) -> Vec<u8> {
+/// Converts values to opaque sRGB bytes. `color` returns the linear sRGB color of a value.
+fn to_opaque_srgb(values: &[[f32; 3]], color: impl Fn([f32; 3]) -> glam::Vec3 + Sync) -> Vec<u8> {
     let picture = Picture {
         width: values.len() as u32,
         height: 1,
-        pixels: values.par_iter().map(|&value| colour(value)).collect(),
+        pixels: values.par_iter().map(|&value| color(value)).collect(),
     };
     tone::to_srgb8(&picture, 0.0, tone::Tone::Srgb)
 }
 
-/// Creates a legend without a colour bar, for views that display colours or directions.
+/// Creates a legend without a color bar, for views that display colors or directions.
 fn unscaled(title: &str, note: &str, samples: u32) -> Legend {
     Legend {
         title: title.to_owned(),
@@ -188,35 +188,35 @@ fn short(value: f32) -> String {
     }
 }
 
-/// Returns the viridis colours at equal steps.
-fn colours<const STEPS: usize>() -> [[u8; 3]; STEPS] {
+/// Returns the viridis colors at equal steps.
+fn colors<const STEPS: usize>() -> [[u8; 3]; STEPS] {
     std::array::from_fn(|step| {
-        let colour = colorous::VIRIDIS.eval_continuous(step as f64 / (STEPS - 1) as f64);
-        [colour.r, colour.g, colour.b]
+        let color = colorous::VIRIDIS.eval_continuous(step as f64 / (STEPS - 1) as f64);
+        [color.r, color.g, color.b]
     })
 }
 
-/// Returns the viridis colours of a legend's bar, from low to high values.
+/// Returns the viridis colors of a legend's bar, from low to high values.
 fn bar() -> Vec<[u8; 3]> {
-    colours::<BAR_STEPS>().to_vec()
+    colors::<BAR_STEPS>().to_vec()
 }
 
-/// Maps values to RGBA colours. `place` returns the position of a value on the scale, clamped to 0..=1. NaN gets
+/// Maps values to RGBA colors. `place` returns the position of a value on the scale, clamped to 0..=1. NaN gets
 /// [`NO_VALUE`].
 fn apply_color_map(values: &[f32], place: impl Fn(f32) -> f32 + Sync) -> Vec<u8> {
-    let colours = colours::<STEPS>();
+    let colors = colors::<STEPS>();
     let mut rgba = vec![0; 4 * values.len()];
     rgba.par_chunks_exact_mut(4)
         .zip(values)
         .for_each(|(pixel, &value)| {
-            let colour = if value.is_nan() {
+            let color = if value.is_nan() {
                 NO_VALUE
             } else {
                 let step = (place(value).clamp(0.0, 1.0) * (STEPS - 1) as f32).round();
-                let [red, green, blue] = colours[step as usize];
+                let [red, green, blue] = colors[step as usize];
                 [red, green, blue, 255]
             };
-            pixel.copy_from_slice(&colour);
+            pixel.copy_from_slice(&color);
         });
     rgba
 }

@@ -79,12 +79,12 @@ pub(super) struct PartChannels<'a> {
     channels: Vec<(&'static str, SampleType, Source<'a>)>,
 }
 
-/// The source of a channel's values. Colour channels are numbered 0 red, 1 green, 2 blue.
+/// The source of a channel's values. Color channels are numbered 0 red, 1 green, 2 blue.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    /// The mean radiance of this colour channel.
+    /// The mean radiance of this color channel.
     Shown(usize),
-    /// The upper (shift 32) or lower (shift 0) half of the film's sum of this colour channel.
+    /// The upper (shift 32) or lower (shift 0) half of the film's sum of this color channel.
     Sum(usize, u32),
     /// The given value of the noise estimates of the pixels.
     Noise(Noise, &'a PixelStats),
@@ -101,7 +101,7 @@ enum Noise {
     Error,
     ConvergedRounds,
     Variance,
-    /// The upper (shift 32) or lower (shift 0) half of the increase of the film's sum of this colour channel since the
+    /// The upper (shift 32) or lower (shift 0) half of the increase of the film's sum of this color channel since the
     /// last convergence test.
     Gained(usize, u32),
 }

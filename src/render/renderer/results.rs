@@ -52,6 +52,8 @@ impl Renderer {
                 }),
         );
         stats.noise = self.noise_stats();
+        let (memory, waves) = self.backend.memory_and_waves();
+        (stats.memory, stats.waves) = (Some(memory), Some(waves));
         stats.settle(self.elapsed.as_secs_f64());
         stats
     }

@@ -128,6 +128,10 @@ impl Renderer {
         self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
         self.stats.bounces.clone_from(&stats.bounces);
         self.stats.devices.clone_from(&stats.devices);
+        self.stats.wave_times.clone_from(&stats.wave_times);
+        if stats.compaction != self.stats.compaction {
+            self.stats.begin_strategy();
+        }
         self.stats.rejected_samples = stats.rejected_samples;
         let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
         failed.for_each(|gpu| self.stats.set_failed(&gpu.name));

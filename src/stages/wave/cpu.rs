@@ -202,6 +202,14 @@ impl CpuWave {
         entries as usize
     }
 
+    /// Returns the memory of the path buffers in bytes.
+    pub(crate) fn path_bytes(&self) -> u64 {
+        let capacity = u64::from(self.capacity());
+        let instances = (self.instances.len() + self.light_instances.len()) * size_of::<u32>();
+        let each = CpuWave::BYTES_PER_PATH - 2 * size_of::<u32>();
+        capacity * each as u64 + instances as u64
+    }
+
     /// Returns the report of the wave that ended last, and adapts the size of the next one.
     pub fn report(&mut self) -> Report {
         let mut last = self.begun;

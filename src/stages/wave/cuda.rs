@@ -259,6 +259,11 @@ impl CudaWave {
         size.map_or(self.schedule.capacity, |size| size.next)
     }
 
+    /// Returns the maximum number of waves in flight at the present pace.
+    pub(crate) fn max_in_flight(&self) -> usize {
+        self.schedule.pace.in_flight()
+    }
+
     /// Sets the pace of the waves that begin after this.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         let begins_watching = self.schedule.pace == Pace::Steady && pace != Pace::Steady;

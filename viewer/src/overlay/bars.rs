@@ -1,15 +1,15 @@
-//! The graphical parts of the overlay: bars of ray counts and times, the progress bar, and the graph of the speed.
+//! Bars of the overlay: of ray counts, of times, and of the progress.
 
 use super::{
     Overlay,
     canvas::{Area, Canvas, Colour},
-    columns::{Entry, STAGES, parts},
-    content::{ACCENT, DIM, PLAIN},
-    format,
+    columns::{STAGES, parts},
+    content::{ACCENT, BRIGHT},
+    entry::Entry,
 };
 use raysieve::render::stats::BounceStats;
 
-/// Background colour of bars and of the graph.
+/// Background colour of bars and of graphs.
 pub(super) const TRACK: Colour = [62, 68, 80];
 /// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
 /// depend on the line height instead.
@@ -20,12 +20,6 @@ pub(super) const ROW_GAP: f32 = 4.0;
 pub(super) const GRAPH_HEIGHT: f32 = 28.0;
 /// Line width of the graph in pixels at scale 1.
 pub(super) const GRAPH_LINE: f32 = 1.5;
-
-/// Opacity of the area below the graph's line, in 0..=1.
-const GRAPH_OPACITY: f32 = 0.3;
-
-/// Number of points in the full width of the graph.
-const GRAPH_POINTS: usize = 100;
 
 impl Overlay {
     /// Draws a thin progress bar over the width of `area`. `progress` is clamped to 0..=1, and 1 is a full bar.
@@ -58,68 +52,36 @@ impl Overlay {
         );
     }
 
-    /// Draws a stacked bar of the stages' times. The full width of `area` stands for `longest` microseconds.
+    /// Draws a stacked bar of the stages' times, with a thin line over it from the lower to the upper quartile of their
+    /// sum. The full width of `area` stands for `longest` microseconds.
     pub(super) fn times(&self, canvas: &mut Canvas<'_>, area: Area, entry: &Entry, longest: f64) {
-        let gap = self.pixels(ROW_GAP);
+        let gap = self.bar_gap();
         let bar = Area {
             y: area.y + gap,
             height: (area.height - 2 * gap).max(1),
             ..area
         };
         canvas.fill(bar, TRACK, 0.45);
-        let times = entry.recent.times.0.into_iter().zip(STAGES);
+        let times = entry.times.0.into_iter().zip(STAGES);
         let whole = longest.max(f64::MIN_POSITIVE);
         stacked(
             canvas,
             bar,
             times.map(|(time, (_, colour))| (time / whole, colour)),
         );
-    }
-
-    /// Draws a graph of `rate_history` (rays per second, at most 100 values, the newest last), scaled from 0 to its
-    /// peak, below a heading with the peak. A point stands for at least a tenth of a second of rendering. Fewer than
-    /// 100 points are right-aligned.
-    pub(super) fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
-        let heading = Area {
-            height: self.line_height(),
-            ..area
-        };
-        let peak = rate_history.iter().copied().fold(0.0, f32::max);
-        let left = vec![(DIM, "Mrays/s, last 10 s".to_owned())];
-        let right = vec![
-            (DIM, "peak ".to_owned()),
-            (PLAIN, format::millions(f64::from(peak))),
-        ];
-        self.text(canvas, heading, &left, &right);
-        let plot = Area {
-            y: heading.y + heading.height,
-            height: self.pixels(GRAPH_HEIGHT),
-            ..area
-        };
-        canvas.fill(plot, TRACK, 0.3);
-        let line = self.pixels(GRAPH_LINE).max(1);
-        let missing = GRAPH_POINTS.saturating_sub(rate_history.len());
-        let edge = |point: usize| {
-            plot.x + (f64::from(plot.width) * point as f64 / GRAPH_POINTS as f64).round() as i32
-        };
-        for (point, &rate) in (missing..).zip(rate_history) {
-            let part = if peak > 0.0 { rate / peak } else { 0.0 };
-            let height = (part * (plot.height - line) as f32).round() as i32;
-            let top = plot.y + plot.height - height - line;
-            let x = edge(point);
-            let column = Area {
-                x,
-                width: edge(point + 1) - x,
-                y: top,
-                height: line,
+        if let Some(spread) = &entry.spread {
+            let place = |time: f64| {
+                let part = (time / whole).clamp(0.0, 1.0);
+                (f64::from(bar.width) * part).round() as i32
             };
-            canvas.fill(column, ACCENT, 1.0);
-            let below = Area {
-                y: top + line,
-                height,
-                ..column
+            let [low, high] = spread.total_us.map(place);
+            let interval = Area {
+                x: bar.x + low,
+                y: bar.y + bar.height / 2,
+                width: (high - low).max(1),
+                height: self.pixels(1.0).max(1),
             };
-            canvas.fill(below, ACCENT, GRAPH_OPACITY);
+            canvas.fill(interval, BRIGHT, 1.0);
         }
     }
 }

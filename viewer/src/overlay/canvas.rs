@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 
+use crate::fonts;
+
 /// An sRGB colour: red, green and blue with eight bits each.
 pub(super) type Colour = [u8; 3];
 
@@ -91,18 +93,6 @@ impl<'a> Canvas<'a> {
 
     pub(super) fn height(&self) -> i32 {
         self.height as i32
-    }
-
-    /// Returns the brightness of a pixel, a weighted mean of its sRGB channels in 0..=255; 0 outside the picture. It
-    /// tells whether dark or bright text is legible there.
-    pub(super) fn brightness(&mut self, x: i32, y: i32) -> u8 {
-        match self.span(x, y, 1) {
-            [red, green, blue, ..] => {
-                let [red, green, blue] = [*red, *green, *blue].map(u32::from);
-                ((3 * red + 6 * green + blue) / 10) as u8
-            }
-            _ => 0,
-        }
     }
 
     /// Blends a colour over an area; `opacity` is in 0..=1.
@@ -303,13 +293,11 @@ struct Glyph {
     coverage: Vec<u16>,
 }
 
-static FONT: &[u8] = include_bytes!("../../assets/DejaVuSansMono.ttf");
-
 impl TypeFace {
     /// Loads the font at this scale; at scale 1, a character cell has 7 × 15 pixels. Chooses its size so that a
     /// character is a whole number of pixels wide, which keeps text crisp and aligned.
     pub(super) fn new(scale: f32) -> Self {
-        let font = FontRef::try_from_slice(FONT).expect("the font in the program is a font");
+        let font = fonts::embedded();
         let cell_width = (7.0 * scale).round().max(1.0);
         let advance = font.h_advance_unscaled(font.glyph_id('0')) / font.height_unscaled();
         let size = PxScale::from(cell_width / advance);

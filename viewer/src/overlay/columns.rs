@@ -1,81 +1,35 @@
-//! The table of the statistics panel, with one row per bounce and as many columns as fit.
+//! The tables of bounces of the statistics panel, with one row per bounce and as many columns as fit.
 
 use super::{
     canvas::{Colour, colour},
+    entry::Entry,
     format,
 };
-use crate::{
-    chart,
-    session::{Recent, RecentBounce, StageTimes},
-};
-use raysieve::{
-    render::stats::{BounceStats, Stats},
-    stages::Stage,
-};
+use crate::chart;
+use raysieve::{render::stats::BounceStats, stages::Stage};
 
-/// The data of one row of the table: of one bounce, or totals over all bounces.
-pub(super) struct Entry {
-    /// Counts of rays, in the units of the table.
-    pub(super) stats: BounceStats,
-    /// Times in the units of the table, and fractions of rays and lanes.
-    pub(super) recent: RecentBounce,
+/// A table of bounces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Table {
+    /// The only table, with all columns that fit.
+    Whole,
+    /// The upper of two tables, with the columns of rays.
+    Rays,
+    /// The lower of two tables, with the columns of times.
+    Times,
 }
 
-impl Entry {
-    /// Returns the data of one bounce. With `Some(factor)`, counts are those since the start of the film times this
-    /// factor, and times are those of `recent`, which are for one sample of every pixel. With `None`, counts and times
-    /// are those since the start of the film.
-    pub(super) fn new(stats: &BounceStats, recent: &RecentBounce, factor: Option<f64>) -> Self {
-        let scaled =
-            |count: u64| factor.map_or(count, |factor| (count as f64 * factor).round() as u64);
-        let total = StageTimes(Stage::OF_BOUNCE.map(|stage| 1e3 * stats.time(stage)));
-        Self {
-            stats: BounceStats {
-                rays: scaled(stats.rays),
-                survivors: scaled(stats.survivors),
-                ended: scaled(stats.ended),
-                misses: scaled(stats.misses),
-                ..stats.clone()
-            },
-            recent: RecentBounce {
-                times: factor.map_or(total, |_| recent.times),
-                ..recent.clone()
-            },
-        }
-    }
-
-    /// Returns the row of totals: sums of counts and times over all bounces, and fractions of all rays and lanes. The
-    /// units are those of [`Entry::new`].
-    pub(super) fn total(stats: &Stats, recent: &Recent, factor: Option<f64>) -> Self {
-        let total = stats.total();
-        let mut times = RecentBounce {
-            removed: total.removed(),
-            lane_use: recent.lane_use,
-            ..RecentBounce::default()
-        };
-        for row in &recent.bounces {
-            for (sum, time) in times.times.0.iter_mut().zip(row.times.0) {
-                *sum += time;
-            }
-        }
-        Self::new(&total, &times, factor)
-    }
-
-    /// Returns the time of all stages in microseconds, in the units of the table.
-    pub(super) fn microseconds(&self) -> f64 {
-        self.recent.times.0.iter().sum()
-    }
-}
-
-/// A column of the table.
+/// A column of a table.
 pub(super) struct Column {
     pub(super) heading: &'static str,
-    /// Colour in which a bar displays the column's quantity; `None` if no bar does.
-    pub(super) colour: Option<Colour>,
+    /// Color in which a bar displays the column's quantity; `None` if no bar does.
+    pub(super) color: Option<Colour>,
     /// Minimum width in characters, including the space before the text.
     width: i32,
     /// Rank of importance. If the picture is too narrow, the columns of lowest rank are omitted first.
     rank: u8,
+    /// The one of two tables that has the column.
+    table: Table,
     pub(super) cell: Cell,
 }
 
@@ -91,77 +45,140 @@ const SURVIVORS: Colour = colour(chart::SURVIVORS);
 const ENDED: Colour = colour(chart::ENDED);
 const MISSES: Colour = colour(chart::MISSES);
 
-/// Labels and colours of the stages, in the order of [`Stage::OF_BOUNCE`].
+/// Labels and colors of the stages, in the order of [`Stage::OF_BOUNCE`].
 pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
     let mut stages = [("", [0; 3]); Stage::OF_BOUNCE.len()];
     let mut index = 0;
     while index < stages.len() {
         let stage = Stage::OF_BOUNCE[index];
-        stages[index] = (stage.label(), colour(chart::stage_colour(stage)));
+        stages[index] = (stage.label(), stage_color(stage));
         index += 1;
     }
     stages
 };
 
-/// Creates a column whose cells are numbers, which the function `figure` formats.
-const fn figure(
+/// Labels and colors of the parts of a bar of rays.
+pub(super) const RAYS: [(&str, Colour); 3] =
+    [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
+
+/// Text of a cell whose value is not known.
+pub(super) const UNKNOWN: &str = "–";
+
+const fn stage_color(stage: Stage) -> Colour {
+    colour(chart::stage_colour(stage))
+}
+
+/// Creates a column of rays, whose cells are numbers, which the function `figure` formats.
+const fn rays(
     heading: &'static str,
-    width: i32,
-    rank: u8,
-    colour: Option<Colour>,
+    (width, rank): (i32, u8),
+    color: Option<Colour>,
     figure: fn(&Entry) -> String,
 ) -> Column {
     Column {
         heading,
-        colour,
+        color,
         width,
         rank,
+        table: Table::Rays,
         cell: Cell::Figure(figure),
     }
 }
 
-static COLUMNS: [Column; 8] = [
-    figure("rays", 6, 9, None, |entry| format::count(entry.stats.rays)),
-    figure("survive", 10, 8, Some(SURVIVORS), |entry| {
-        format::count(entry.stats.survivors)
+/// Creates a column of times, whose cells are numbers, which the function `figure` formats.
+const fn times(
+    heading: &'static str,
+    sizes: (i32, u8),
+    color: Option<Colour>,
+    figure: fn(&Entry) -> String,
+) -> Column {
+    Column {
+        table: Table::Times,
+        ..rays(heading, sizes, color, figure)
+    }
+}
+
+/// Creates the column of a stage's time.
+const fn stage(stage: Stage, sizes: (i32, u8), figure: fn(&Entry) -> String) -> Column {
+    times(stage.label(), sizes, Some(stage_color(stage)), figure)
+}
+
+/// Returns a time as text, or a dash if times are not known.
+fn time(entry: &Entry, microseconds: f64) -> String {
+    match entry.has_times {
+        true => format::microseconds(microseconds),
+        false => UNKNOWN.to_owned(),
+    }
+}
+
+static COLUMNS: [Column; 15] = [
+    rays("rays", (6, 20), None, |entry| {
+        format::count(entry.counts.rays)
     }),
-    figure("end", 7, 7, Some(ENDED), |entry| {
-        format::count(entry.stats.ended)
+    rays("survive", (10, 19), Some(SURVIVORS), |entry| {
+        format::count(entry.counts.survivors)
     }),
-    figure("miss", 7, 6, Some(MISSES), |entry| {
-        format::count(entry.stats.misses)
+    rays("end", (7, 18), Some(ENDED), |entry| {
+        format::count(entry.counts.ended)
     }),
-    figure("removed", 8, 5, None, |entry| {
-        format::percent(entry.recent.removed)
+    rays("miss", (7, 17), Some(MISSES), |entry| {
+        format::count(entry.counts.misses)
     }),
-    figure(
-        "compact",
-        10,
-        4,
-        Some(colour(chart::stage_colour(Stage::Compact))),
-        |entry| format::microseconds(entry.recent.times.of(Stage::Compact)),
-    ),
-    figure("time", 8, 2, None, |entry| {
-        format::microseconds(entry.microseconds())
+    rays("sh.rays", (9, 7), None, |entry| {
+        format::count(entry.counts.shadow_rays)
+    }),
+    rays("busy", (8, 14), None, |entry| match entry.lane_use > 0.0 {
+        true => format::percent(entry.lane_use),
+        false => UNKNOWN.to_owned(),
+    }),
+    rays("ns/ray", (8, 9), None, |entry| {
+        let ns = entry.ns_per_ray.map(format::three_digits);
+        ns.unwrap_or(UNKNOWN.to_owned())
+    }),
+    stage(Stage::Intersect, (12, 12), |entry| {
+        time(entry, entry.times.of(Stage::Intersect))
+    }),
+    stage(Stage::Shade, (9, 11), |entry| {
+        time(entry, entry.times.of(Stage::Shade))
+    }),
+    stage(Stage::Shadow, (9, 10), |entry| {
+        time(entry, entry.times.of(Stage::Shadow))
+    }),
+    stage(Stage::Compact, (10, 15), |entry| {
+        time(entry, entry.times.of(Stage::Compact))
+    }),
+    times("saved", (9, 8), None, |entry| {
+        let saved = entry.saved_us.map(format::signed_microseconds);
+        saved.unwrap_or(UNKNOWN.to_owned())
+    }),
+    times("time", (8, 16), None, |entry| {
+        time(entry, entry.times.total())
+    }),
+    times("±", (7, 6), None, |entry| {
+        let spread = entry.spread.as_ref();
+        spread.map_or(String::new(), |spread| {
+            let [low, high] = spread.total_us;
+            format::spread(entry.times.total(), (high - low) / 2.0)
+        })
     }),
     Column {
-        heading: "",
-        colour: None,
-        width: 14,
-        rank: 3,
         cell: Cell::Times,
+        ..times("", (14, 13), None, |_| String::new())
     },
 ];
 
 /// Width in characters of the first column, which contains the bounce numbers.
 pub(super) const LABEL_WIDTH: i32 = 2;
 
-/// Returns the minimum width of the table with all its columns, in characters.
-pub(super) fn natural_width() -> i32 {
+/// Width in characters of a table with its most important columns.
+pub(super) const NATURAL_WIDTH: i32 = 73;
+
+/// Returns the minimum width in characters of the table with all columns.
+pub(super) fn full_width() -> i32 {
     LABEL_WIDTH + COLUMNS.iter().map(|column| column.width).sum::<i32>()
 }
 
-/// Returns the numbers of a bounce's rays that survived, ended and missed, with their colours, in the order of the
+/// Returns the numbers of a bounce's rays that survived, ended and missed, with their colors, in the order of the
 /// stacked bar.
 pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
     [
@@ -173,9 +190,13 @@ pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
 
 /// Returns the columns of a table that is `cells` characters wide, each with its width in characters. Omits columns of
 /// the lowest rank until the rest fits, possibly all, and distributes spare width equally.
-pub(super) fn fitting_columns(cells: i32) -> Vec<(&'static Column, i32)> {
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    let mut free = cells - natural_width();
+pub(super) fn fitting_columns(table: Table, cells: i32) -> Vec<(&'static Column, i32)> {
+    let mut columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| table == Table::Whole || column.table == table)
+        .collect();
+    let width = |columns: &[&Column]| columns.iter().map(|column| column.width).sum::<i32>();
+    let mut free = cells - LABEL_WIDTH - width(&columns);
     while free < 0
         && let Some(first_to_go) = (0..columns.len()).min_by_key(|&index| columns[index].rank)
     {
@@ -186,4 +207,27 @@ pub(super) fn fitting_columns(cells: i32) -> Vec<(&'static Column, i32)> {
         .into_iter()
         .map(|column| (column, column.width + spread))
         .collect()
+}
+
+/// Returns the labels and colors of the bars in a table of this width that its headings do not explain: those of the
+/// rays, then those of the stages.
+pub(super) fn unexplained(table: Table, cells: i32) -> Vec<(&'static str, Colour)> {
+    let columns = fitting_columns(table, cells);
+    let is_explained = |color: Colour| {
+        let mut headings = columns.iter();
+        headings.any(|(column, _)| column.color == Some(color))
+    };
+    let of_bars = |keys: &[(&'static str, Colour)], is_drawn: bool| {
+        let all = keys.iter().all(|(_, color)| is_explained(*color));
+        match is_drawn && !all {
+            true => keys.to_vec(),
+            false => Vec::new(),
+        }
+    };
+    let has_times = columns
+        .iter()
+        .any(|(column, _)| matches!(column.cell, Cell::Times));
+    let mut keys = of_bars(&RAYS, table != Table::Times);
+    keys.extend(of_bars(&STAGES, has_times));
+    keys
 }

@@ -1,11 +1,16 @@
 //! The content of the statistics panel as rows of coloured text, bars and graphs, which other modules of the overlay
 //! draw.
 
-use std::path::Path;
-
-use super::{Detail, Figures, Units, canvas::Colour, columns::Entry, format};
-use crate::session::{Comparison, NoisePoint, State, StrategyComparison};
-use raysieve::render::stats::{BounceStats, Stats};
+use super::{
+    Detail, Figures,
+    canvas::Colour,
+    columns::{RAYS, Table, full_width, unexplained},
+    entry::{Entry, entries, total},
+    head,
+    strategies::strategy_rows,
+};
+use crate::session::{Recent, State, StrategyComparison};
+use raysieve::render::stats::BounceStats;
 
 /// Text colour of the most important values.
 pub(super) const BRIGHT: Colour = [240, 243, 247];
@@ -31,28 +36,63 @@ pub(super) fn length(line: &Line) -> i32 {
 pub(super) enum Row<'a> {
     /// Left-aligned text, which is cut if it is too long, and right-aligned text, which is drawn only if both fit.
     Text(Line, Line),
+    /// Text as in `Text`, which is omitted before bounces of the table are.
+    Extra(Line, Line),
     /// A thin progress bar, filled by this fraction in 0..=1.
     Progress(f64),
-    /// A graph of rays per second over time, the newest value last, and beside it one of the noise over the samples, if
-    /// it has at least two points.
-    Graph(&'a [f32], &'a [NoisePoint]),
-    /// The line above the table: its units, and the stages' names and colours.
-    Legend(Units),
-    /// The headings of the table's columns.
-    Headings,
-    /// A row of the table with the figures of one bounce, above a bar of its rays.
-    Bounce(Box<Entry>),
+    /// A graph of rays per second over time and, if it has at least two points, one of the noise over the samples beside
+    /// it. The number is the height as a multiple of the usual one.
+    Graph(&'a Recent, f32),
+    /// A graph of the times of the stages over time, stacked. The number is the height as in `Graph`.
+    StageGraph(&'a Recent, f32),
+    /// A title, which may be empty, and the labels and colours of bars.
+    Legend(&'static str, Vec<(&'static str, Colour)>),
+    /// The headings of a table's columns.
+    Headings(Table),
+    /// A row of a table with the figures of one bounce, in the tables of rays above a bar of its rays.
+    Bounce(Table, Box<Entry>),
     /// A bar of a bounce's surviving, ended and missed rays, without numbers.
     Bar(&'a BounceStats),
-    /// A compaction strategy: texts as in `Text`, above a bar of its speed with the confidence interval. The last
-    /// number is the speed of a full bar.
-    Strategy(Line, Line, &'a StrategyComparison, f64),
-    /// The last row of the table, with the totals over all bounces.
-    Total(Box<Entry>),
+    /// The last row of a table, with the totals over all bounces.
+    Total(Table, Box<Entry>),
+    /// The headings of the comparison of strategies.
+    StrategyHeadings,
+    /// A compared strategy, above a bar of its speed with the confidence interval. The number is the speed of a full bar.
+    Strategy(&'a StrategyComparison, f64),
 }
 
-/// Returns the rows of the statistics panel, without regard to the room for them.
-pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
+/// A form of the panel, of which the first that fits is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// Width in characters.
+    pub(super) cells: i32,
+    /// Whether there are two tables of bounces, one of rays and one of times.
+    pub(super) has_two_tables: bool,
+    /// Height of the graphs as a multiple of the usual one.
+    pub(super) graph_scale: f32,
+}
+
+impl Form {
+    /// Returns the forms of a panel of this width in characters, the preferred one first. The last one is reduced if it
+    /// does not fit.
+    pub(super) fn of(detail: Detail, cells: i32) -> Vec<Self> {
+        let form = |has_two_tables: bool, graph_scale: f32| Self {
+            cells,
+            has_two_tables,
+            graph_scale,
+        };
+        match detail {
+            Detail::Short | Detail::Full => vec![form(false, 1.0)],
+            Detail::Everything => {
+                let two = cells < full_width();
+                vec![form(two, 3.0), form(two, 1.0), form(false, 1.0)]
+            }
+        }
+    }
+}
+
+/// Returns the rows of the statistics panel in this form, without regard to the height.
+pub(super) fn rows<'a>(figures: &Figures<'a>, form: Form) -> Vec<Row<'a>> {
     let Figures {
         stats,
         recent,
@@ -60,216 +100,87 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
         detail,
         ..
     } = *figures;
-    let mut rows = head(figures);
-    if detail == Detail::Full {
-        let device = vec![dim(&stats.backend), dim(": "), plain(&stats.device)];
-        rows.push(Row::Text(device, Line::new()));
-        rows.extend(devices(stats));
-    }
-    rows.extend(noise(stats));
-    rows.extend(warnings(stats, figures.denoises));
-    rows.push(Row::Progress(match state {
-        State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
-        State::Comparing | State::Done => 0.0,
+    let mut rows = head::rows(figures);
+    rows.push(Row::Progress(match (state, recent.comparing) {
+        (State::Comparing, Some(comparing)) => comparing.progress,
+        (State::Rendering { progress, .. } | State::Paused { progress, .. }, _) => progress,
+        (State::Comparing | State::Done, _) => 0.0,
     }));
-    let bounces = stats.bounces.iter();
-    let shown = recent.rows;
     if detail == Detail::Short {
-        rows.extend(bounces.take(shown).map(Row::Bar));
+        rows.extend(legend("", &RAYS, form.cells));
+        rows.extend(stats.bounces.iter().take(recent.rows).map(Row::Bar));
         return rows;
     }
     if !recent.rate_history.is_empty() {
-        rows.push(Row::Graph(&recent.rate_history, &recent.noise_history));
+        rows.push(Row::Graph(recent, form.graph_scale));
+        rows.push(Row::StageGraph(recent, form.graph_scale));
     }
-    rows.extend([Row::Legend(figures.units), Row::Headings]);
-    let factor = figures.factor();
-    let entries = bounces.zip(&recent.bounces).take(shown);
-    rows.extend(
-        entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent, factor)))),
-    );
-    rows.push(Row::Total(Box::new(Entry::total(stats, recent, factor))));
-    if recent.strategies.len() > 1 {
-        rows.push(Row::Text(
-            vec![dim("compaction strategies on this view")],
-            vec![dim("median Mrays/s")],
-        ));
-        let ends = recent.strategies.iter().map(|entry| entry.interval[1]);
-        let fastest = ends.fold(0.0, f64::max);
-        let strategies = recent.strategies.iter();
-        rows.extend(strategies.map(|entry| strategy_row(entry, fastest)));
+    let mut title = figures.units.label();
+    let tables = match form.has_two_tables {
+        true => &[Table::Rays, Table::Times][..],
+        false => &[Table::Whole],
+    };
+    for &table in tables {
+        rows.extend(legend(title, &unexplained(table, form.cells), form.cells));
+        rows.push(Row::Headings(table));
+        rows.extend(entries(figures).map(|entry| Row::Bounce(table, Box::new(entry))));
+        rows.push(Row::Total(table, Box::new(total(figures))));
+        title = "";
     }
+    rows.extend(strategy_rows(&recent.strategies));
     rows
 }
 
-/// Returns two rows. The first has scene, picture size, render time, time left if known, and compaction strategy; the
-/// second has samples, paths and rays per second, and lane use. In [`State::Done`], both speeds are averages over the
-/// render; otherwise they are recent.
-fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
-    let Figures {
-        stats,
-        recent,
-        size: (width, height),
-        state,
-        ..
-    } = *figures;
-    let scene = Path::new(&stats.scene)
-        .file_name()
-        .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());
-    let has = match &stats.noise {
-        Some(noise) => format!("{:.1}", noise.mean_samples),
-        None => stats.spp.to_string(),
-    };
-    let word = match (state, &stats.noise) {
-        (State::Done | State::Comparing, None) => format::sample_word(stats.spp),
-        _ => "samples",
-    };
-    let (samples, tag) = match state {
-        State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
-        State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
-        State::Comparing => (has, "comparing  "),
-        State::Done => (has, ""),
-    };
-    let (paths, rays) = match state {
-        State::Done => (stats.paths_per_second, stats.rays_per_second),
-        _ => (recent.paths_per_second, recent.rays_per_second),
-    };
-    let time = match format::time_left(stats.seconds, state) {
-        Some(left) => format!("{}, {left} left", format::duration(stats.seconds)),
-        None => format::duration(stats.seconds),
-    };
-    vec![
-        Row::Text(
-            vec![
-                (ACCENT, scene),
-                dim(&format!("  {width} × {height}  {time}")),
-            ],
-            vec![dim("compaction "), bright(stats.compaction_text())],
-        ),
-        Row::Text(
-            vec![
-                bright(samples),
-                plain(&format!(" {word}  ")),
-                bright(format::millions(paths)),
-                plain(" Mpaths/s  "),
-                bright(format::millions(rays)),
-                plain(" Mrays/s"),
-            ],
-            vec![
-                (ACCENT, tag.to_owned()),
-                dim("busy threads "),
-                plain(&format::percent(recent.lane_use)),
-            ],
-        ),
-    ]
-}
-
-/// Returns one row per device if there are several, otherwise none.
-fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
-    let several = stats.devices.iter().filter(|_| stats.devices.len() > 1);
-    several.map(|device| {
-        let failed = if device.failed { "  failed" } else { "" };
-        Row::Text(
-            vec![
-                dim("  "),
-                plain(&device.device),
-                (WARNING, failed.to_owned()),
-            ],
-            vec![
-                bright(format::count(device.paths)),
-                plain(" paths  "),
-                bright(format::millions(device.paths_per_second)),
-                plain(" Mpaths/s"),
-            ],
-        )
-    })
-}
-
-/// Returns a row with the noise estimate, its target and the fraction of converged pixels, all in percent; `None`
-/// without adaptive sampling.
-fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
-    let noise = stats.noise.as_ref()?;
-    let percent = |error: f64| format!("{:.2} %", 100.0 * error);
-    let pixels: f64 = stats.size.map(f64::from).iter().product();
-    let done = 1.0 - f64::from(noise.unconverged_pixels) / pixels;
-    Some(Row::Text(
-        vec![
-            dim("noise "),
-            bright(noise.estimated.map_or("–".to_owned(), percent)),
-            dim(&format!(", target {}", percent(noise.target.into()))),
-        ],
-        vec![
-            bright(format!("{:.1} %", (1000.0 * done).floor() / 10.0)),
-            plain(" of the pixels done"),
-        ],
-    ))
-}
-
-/// Returns one row for each warning about the picture: rejected samples, clamped indirect light, and denoising. If
-/// `denoises`, there is a row about denoising even while no denoised picture is displayed, so that the rows below do
-/// not move.
-fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
-    let mut warnings = Vec::new();
-    if stats.rejected_samples > 0 {
-        warnings.push(format!(
-            "{} samples rejected: not finite or too bright",
-            format::count(stats.rejected_samples)
-        ));
+/// Returns rows with a title and the labels and colours of bars, in as many lines as a panel of this width needs.
+/// Returns none without both.
+fn legend<'a>(title: &'static str, keys: &[(&'static str, Colour)], cells: i32) -> Vec<Row<'a>> {
+    let mut lines: Vec<Vec<(&'static str, Colour)>> = Vec::new();
+    let mut free = 0;
+    for &key in keys {
+        let width = key_width(key.0);
+        match lines.last_mut() {
+            Some(line) if width <= free => line.push(key),
+            _ => {
+                lines.push(vec![key]);
+                free = cells + KEY_GAP;
+            }
+        }
+        free -= width;
     }
-    if let Some(limit) = stats.clamp_indirect {
-        warnings.push(format!(
-            "indirect light clamped to {limit}: the image is darker than without clamping"
-        ));
+    let used = lines.first().map_or(0, |line| {
+        line.iter().map(|(label, _)| key_width(label)).sum::<i32>()
+    });
+    let has_room = title.chars().count() as i32 + used <= cells;
+    if lines.len() > 1 || !has_room || lines.is_empty() {
+        let mut rows: Vec<Row<'a>> = Vec::new();
+        if !title.is_empty() {
+            rows.push(Row::Legend(title, Vec::new()));
+        }
+        rows.extend(lines.into_iter().map(|line| Row::Legend("", line)));
+        return rows;
     }
-    if let Some(milliseconds) = stats.denoise_ms {
-        warnings.push(format!(
-            "denoised preview ({milliseconds:.1} ms); saved images are not denoised"
-        ));
-    } else if denoises {
-        warnings.push("denoised preview, once there are enough samples".to_owned());
-    }
-    warnings
+    lines
         .into_iter()
-        .map(|warning| Row::Text(vec![(WARNING, warning)], Line::new()))
+        .map(|line| Row::Legend(title, line))
         .collect()
 }
 
-/// Returns the row of a strategy. A full bar stands for `fastest`, in rays per second.
-fn strategy_row(strategy_row: &StrategyComparison, fastest: f64) -> Row<'_> {
-    let (colour, against) = match &strategy_row.comparison {
-        Comparison::Current => (BRIGHT, "current".to_owned()),
-        Comparison::NotEnoughData => (DIM, "not enough data yet".to_owned()),
-        Comparison::Difference(difference) => {
-            let colour = match difference.is_unclear() || difference.by < 0.0 {
-                true => PLAIN,
-                false => ACCENT,
-            };
-            (colour, format::difference(*difference))
-        }
-    };
-    let speed = if strategy_row.rays_per_second > 0.0 {
-        format::millions(strategy_row.rays_per_second)
-    } else {
-        "–".to_owned()
-    };
-    Row::Strategy(
-        vec![
-            (colour, format!("{:<22}", strategy_row.strategy)),
-            (colour, against),
-        ],
-        vec![(colour, speed)],
-        strategy_row,
-        fastest,
-    )
+/// Number of spaces between two labels of a legend.
+const KEY_GAP: i32 = 1;
+
+/// Returns the width in characters of a label of a legend, with its colour and the space after it.
+pub(super) fn key_width(label: &str) -> i32 {
+    label.chars().count() as i32 + 2 + KEY_GAP
 }
 
-fn plain(text: &str) -> (Colour, String) {
+pub(super) fn plain(text: &str) -> (Colour, String) {
     (PLAIN, text.to_owned())
 }
 
-fn bright(text: String) -> (Colour, String) {
+pub(super) fn bright(text: String) -> (Colour, String) {
     (BRIGHT, text)
 }
 
-fn dim(text: &str) -> (Colour, String) {
+pub(super) fn dim(text: &str) -> (Colour, String) {
     (DIM, text.to_owned())
 }

@@ -1,7 +1,7 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
-use crate::session::{Difference, State};
+use crate::session::{Difference, Pays, State};
 
 /// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
@@ -34,6 +34,51 @@ pub(super) fn microseconds(microseconds: f64) -> String {
     three_digits(value) + unit
 }
 
+/// Formats a duration that may be negative, as [`microseconds`].
+pub(super) fn signed_microseconds(duration: f64) -> String {
+    match duration < 0.0 {
+        true => format!("−{}", microseconds(-duration)),
+        false => microseconds(duration),
+    }
+}
+
+/// Formats a count with its digits in groups of three: `1,204,332`.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a number of bytes with a binary prefix: `12.3 MiB`.
+pub(super) fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    format!("{} {unit}", three_digits(value))
+}
+
+/// Describes the bounces in which compaction saves more time than it costs; `None` if that is not known.
+pub(super) fn pays(pays: Pays) -> Option<String> {
+    match pays {
+        Pays::Unknown => None,
+        Pays::Everywhere => Some("pays everywhere".to_owned()),
+        Pays::Nowhere => Some("pays nowhere".to_owned()),
+        Pays::Before(bounce) => Some(format!("pays before bounce {bounce}")),
+    }
+}
+
 /// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.
 pub(crate) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
@@ -51,6 +96,30 @@ pub(super) fn difference(difference: Difference) -> String {
     } else {
         format!("{} slower ({:.1} to {:.1})", percent(-by), -high, -low)
     }
+}
+
+/// Formats a difference in speed with its confidence interval in at most 24 characters: `+11.7 % (8.1 to 15.3)`, or
+/// `no clear difference`.
+pub(super) fn short_difference(difference: Difference) -> String {
+    let Difference { by, low, high } = difference;
+    if difference.is_unclear() {
+        return "no clear difference".to_owned();
+    }
+    let [by, low, high] = [by, low, high].map(|part| 100.0 * part);
+    let digits = if by.abs() < 99.95 { 1 } else { 0 };
+    format!("{by:+.digits$} % ({low:.digits$} to {high:.digits$})").replace('-', "−")
+}
+
+/// Formats the half width of an interval around a time in the unit of that time: `±0.05`. Both are in microseconds.
+pub(super) fn spread(time: f64, half: f64) -> String {
+    let mut factor = 1.0;
+    for larger in [1e3, 1e3, 60.0, 60.0] {
+        if time / factor < ROUNDS_TO_1000 {
+            break;
+        }
+        factor *= larger;
+    }
+    format!("±{}", three_digits(half / factor))
 }
 
 /// Formats a rate, given per second, in millions per second without the unit: `12.3`.
@@ -97,7 +166,8 @@ pub(crate) fn time_left(seconds: f64, state: State) -> Option<String> {
 /// Smallest value that rounds to at least 1000 with three significant digits, so that it needs the next larger unit.
 const ROUNDS_TO_1000: f64 = 999.5;
 
-fn three_digits(value: f64) -> String {
+/// Formats a number with three significant digits, at least 0 and at most two of them decimals.
+pub(super) fn three_digits(value: f64) -> String {
     let decimals = match value {
         ..9.995 => 2,
         ..99.95 => 1,

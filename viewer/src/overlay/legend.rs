@@ -4,7 +4,6 @@ use super::{
     Line, Overlay, PANEL, PANEL_OPACITY, RADIUS,
     canvas::{Area, Canvas},
     content::{BRIGHT, DIM, PLAIN},
-    messages::wrapped,
 };
 use raysieve::inspect::debug_view::Legend;
 
@@ -70,23 +69,6 @@ impl Overlay {
             area.y += line;
         }
         Some(panel)
-    }
-
-    /// Returns whether the whole legend fits into a region without overlapping the `taken` areas, in a picture of this
-    /// size.
-    pub(crate) fn fits_legend(
-        &self,
-        size: (u32, u32),
-        region: Area,
-        legend: &Legend,
-        taken: &[Area],
-    ) -> bool {
-        let margin = self.margin_in((size.0 as i32, size.1 as i32));
-        let forms = self.legend_forms(size, region, legend, taken);
-        forms.is_some_and(|[Form { panel, .. }, _]| {
-            let is_free = !taken.iter().any(|area| area.meets(&panel));
-            is_free && panel.y >= region.y + margin
-        })
     }
 
     /// Returns the whole legend and its smaller form; `None` if the region is too narrow for a character.
@@ -179,4 +161,34 @@ fn colour_at(bar: &[[u8; 3]], place: f32) -> [u8; 3] {
         (from + (to - from) * part).round() as u8
     };
     [mix(0), mix(1), mix(2)]
+}
+
+/// Wraps a text into lines of at most `room` characters, at spaces or, within longer words, anywhere; `room` is at
+/// least 1.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        let last = lines.len() - 1;
+        let length = lines[last].chars().count();
+        if length > 0 && length + 1 + word.len() <= room {
+            lines[last].push(' ');
+        } else if length > 0 {
+            lines.push(String::new());
+        }
+        while word.len() > room {
+            let rest = word.split_off(room);
+            lines
+                .last_mut()
+                .into_iter()
+                .for_each(|line| line.extend(&word));
+            lines.push(String::new());
+            word = rest;
+        }
+        lines
+            .last_mut()
+            .into_iter()
+            .for_each(|line| line.extend(&word));
+    }
+    lines
 }

@@ -1,75 +1,8 @@
-//! The values of single pixels: written into magnified pixels, and those of the pixel under the pointer.
+//! The values of single pixels as text: for magnified pixels, and of the pixel under the pointer.
 
-use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
+use super::format;
 use crate::session::{DisplayFrame, PixelInfo};
-use raysieve::{
-    film::picture::{Picture, comparison::ComparisonImage},
-    render::region::Region,
-};
-
-/// Minimum width of a magnified pixel in characters from which its values are written into it.
-const MIN_CELLS: i32 = 7;
-
-/// Maximum width of a magnified pixel in characters.
-const MAX_CELLS: i32 = 16;
-
-impl Overlay {
-    /// Returns the width in window pixels up to which a pixel of the picture can be magnified: 16 characters of text.
-    pub(crate) fn max_pixel_width(&self) -> f64 {
-        f64::from(MAX_CELLS * self.type_face.cell_width)
-    }
-
-    /// Writes red, green and blue in linear light into each pixel of a picture that lies completely in the region of
-    /// `fitted`. Does nothing if pixels are too small for the text, or if the picture has another size than `fitted`,
-    /// such as a preview.
-    pub(crate) fn draw_pixel_values(
-        &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        picture: &Picture,
-        fitted: &Fitted,
-    ) {
-        let (columns, rows) = (picture.width as i32, picture.height as i32);
-        let (cell, line) = (self.type_face.cell_width, self.type_face.line_height);
-        let Fitted { area, region, .. } = *fitted;
-        if !fitted.is_of((picture.width, picture.height))
-            || area.width < MIN_CELLS * cell * columns
-            || area.height < 3 * line * rows
-        {
-            return;
-        }
-        let edge = |index: i32, begin: i32, length: i32, pixels: i32| {
-            begin + (i64::from(index) * i64::from(length) / i64::from(pixels)) as i32
-        };
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
-        for row in 0..rows {
-            let top = edge(row, area.y, area.height, rows);
-            let bottom = edge(row + 1, area.y, area.height, rows);
-            if top < region.y || bottom > region.y + region.height {
-                continue;
-            }
-            for column in 0..columns {
-                let left = edge(column, area.x, area.width, columns);
-                let right = edge(column + 1, area.x, area.width, columns);
-                if left < region.x || right > region.x + region.width {
-                    continue;
-                }
-                let middle = ((left + right) / 2, (top + bottom) / 2);
-                let colour = match canvas.brightness(middle.0, middle.1) {
-                    ..128 => [255; 3],
-                    _ => [0; 3],
-                };
-                let value = picture.pixels[(row * columns + column) as usize];
-                for (number, channel) in (0..).zip(value.to_array()) {
-                    let text = short(channel);
-                    let x = middle.0 - text.chars().count() as i32 * cell / 2;
-                    let y = middle.1 + (2 * number - 3) * line / 2;
-                    canvas.text(&mut self.type_face, x, y, colour, &text);
-                }
-            }
-        }
-    }
-}
+use raysieve::{film::picture::comparison::ComparisonImage, render::region::Region};
 
 /// Returns red, green and blue in linear light of each pixel of a region, row by row from the top, as text of at most
 /// six characters each. Returns `None` while the frame is a smaller preview, and if the region is not inside the
@@ -92,7 +25,7 @@ pub(crate) fn values(frame: &DisplayFrame, region: Region) -> Option<Vec<String>
 }
 
 /// Formats a value in linear light, 0 or more, in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.
-fn short(value: f32) -> String {
+pub(crate) fn short(value: f32) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         ..0.0001 => format!("{value:.0e}"),

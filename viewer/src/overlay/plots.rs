@@ -1,25 +1,33 @@
-//! Plots of the overlay: the noise over the samples, and the speeds of compaction strategies.
+//! Plots of the overlay: speed and times over the last seconds, noise over the samples, and speeds of strategies.
 
 use super::{
     Overlay,
-    bars::{GRAPH_HEIGHT, GRAPH_LINE, TRACK},
+    bars::{GRAPH_LINE, TRACK},
     canvas::{Area, Canvas},
+    columns::STAGES,
     content::{ACCENT, BRIGHT, DIM, PLAIN},
+    format,
 };
-use crate::session::{NoisePoint, StrategyComparison};
+use crate::session::{NoisePoint, Recent, StrategyComparison};
+
+/// Opacity of the area below the line of the graph of the speed, in 0..=1.
+const GRAPH_OPACITY: f32 = 0.3;
+
+/// Number of points in the full width of a graph over time.
+const GRAPH_POINTS: usize = 100;
+
+/// Returns the left edge of a point of a graph over time.
+fn edge(plot: Area, point: usize) -> i32 {
+    plot.x + (f64::from(plot.width) * point as f64 / GRAPH_POINTS as f64).round() as i32
+}
 
 /// Distance between two graphs side by side, in characters.
 const GAP: i32 = 2;
 
 impl Overlay {
     /// Draws the graph of the speed and, if it has at least two points, that of the noise beside it.
-    pub(super) fn graphs(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        rate_history: &[f32],
-        noise: &[NoisePoint],
-    ) {
+    pub(super) fn graphs(&mut self, canvas: &mut Canvas<'_>, area: Area, recent: &Recent) {
+        let (rate_history, noise) = (&recent.rate_history, &recent.noise_history);
         if noise.len() < 2 {
             return self.graph(canvas, area, rate_history);
         }
@@ -27,6 +35,108 @@ impl Overlay {
         self.graph(canvas, Area { width, ..area }, rate_history);
         let x = area.x + area.width - width;
         self.noise_graph(canvas, Area { x, width, ..area }, noise);
+    }
+
+    /// Returns the height of the plot below the heading of a graph with this area.
+    fn plot_height(&self, area: Area) -> i32 {
+        (area.height - self.line_height() - self.bar_gap()).max(1)
+    }
+
+    /// Draws a stacked graph of the times of the stages (at most 100 points, the newest last), scaled from 0 to the peak
+    /// of their sum, below a heading with that peak. Fewer than 100 points are right-aligned.
+    pub(super) fn stage_graph(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        history: &[[f32; STAGES.len()]],
+    ) {
+        let heading = Area {
+            height: self.line_height(),
+            ..area
+        };
+        let sums = history.iter().map(|times| times.iter().sum::<f32>());
+        let mut sorted: Vec<f32> = sums.collect();
+        sorted.sort_by(f32::total_cmp);
+        // A single slow point must not flatten the others.
+        let usual = sorted.get(sorted.len() * 19 / 20).copied().unwrap_or(0.0);
+        let left = vec![(DIM, "time of the stages, last 10 s".to_owned())];
+        let right = vec![
+            (DIM, "height ".to_owned()),
+            (PLAIN, format::microseconds(f64::from(usual))),
+        ];
+        self.text(canvas, heading, &left, &right);
+        let plot = Area {
+            y: heading.y + heading.height,
+            height: self.plot_height(area),
+            ..area
+        };
+        canvas.fill(plot, TRACK, 0.3);
+        let missing = GRAPH_POINTS.saturating_sub(history.len());
+        for (point, times) in (missing..).zip(history) {
+            let (x, end) = (edge(plot, point), edge(plot, point + 1));
+            let (mut sum, mut below) = (0.0, 0);
+            for (time, (_, color)) in times.iter().zip(STAGES) {
+                sum += time;
+                let part = if usual > 0.0 {
+                    (sum / usual).min(1.0)
+                } else {
+                    0.0
+                };
+                let height = (part * plot.height as f32).round() as i32;
+                let piece = Area {
+                    x,
+                    width: end - x,
+                    y: plot.y + plot.height - height,
+                    height: height - below,
+                };
+                canvas.fill(piece, color, 1.0);
+                below = height;
+            }
+        }
+    }
+
+    /// Draws a graph of `rate_history` (rays per second, at most 100 values, the newest last), scaled from 0 to its
+    /// peak, below a heading with the peak. A point stands for at least a tenth of a second of rendering. Fewer than
+    /// 100 points are right-aligned.
+    fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
+        let heading = Area {
+            height: self.line_height(),
+            ..area
+        };
+        let peak = rate_history.iter().copied().fold(0.0, f32::max);
+        let left = vec![(DIM, "Mrays/s, last 10 s".to_owned())];
+        let right = vec![
+            (DIM, "peak ".to_owned()),
+            (PLAIN, format::millions(f64::from(peak))),
+        ];
+        self.text(canvas, heading, &left, &right);
+        let plot = Area {
+            y: heading.y + heading.height,
+            height: self.plot_height(area),
+            ..area
+        };
+        canvas.fill(plot, TRACK, 0.3);
+        let line = self.pixels(GRAPH_LINE).max(1);
+        let missing = GRAPH_POINTS.saturating_sub(rate_history.len());
+        for (point, &rate) in (missing..).zip(rate_history) {
+            let part = if peak > 0.0 { rate / peak } else { 0.0 };
+            let height = (part * (plot.height - line) as f32).round() as i32;
+            let top = plot.y + plot.height - height - line;
+            let x = edge(plot, point);
+            let column = Area {
+                x,
+                width: edge(plot, point + 1) - x,
+                y: top,
+                height: line,
+            };
+            canvas.fill(column, ACCENT, 1.0);
+            let below = Area {
+                y: top + line,
+                height,
+                ..column
+            };
+            canvas.fill(below, ACCENT, GRAPH_OPACITY);
+        }
     }
 
     /// Draws the noise over the number of samples, both on logarithmic scales, below a heading with the last values.
@@ -47,7 +157,7 @@ impl Overlay {
         self.text(canvas, heading, &left, &right);
         let plot = Area {
             y: heading.y + heading.height,
-            height: self.pixels(GRAPH_HEIGHT),
+            height: self.plot_height(area),
             ..area
         };
         canvas.fill(plot, TRACK, 0.3);

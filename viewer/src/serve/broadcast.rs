@@ -21,11 +21,14 @@ use super::{
     user_messages::UserMessages,
 };
 use crate::{
-    overlay::pixels::{describe, describe_compared},
+    overlay::{
+        Detail, FigureFormat, Figures, Units, figures_as,
+        pixels::{describe, describe_compared},
+    },
     saved_picture::SavedPicture,
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, control_name, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, Motion, PixelInfo,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
     },
 };
 use raysieve::{
@@ -211,13 +214,15 @@ impl Broadcaster {
 
     /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
     pub(super) fn say(&self, message: String) {
-        self.notifier.notify(|pending| pending.note = Some(message));
+        self.notifier
+            .notify(|pending| pending.note = Some(message.into()));
     }
 
     /// Sends a problem to all viewers, marked as an error.
     pub(super) fn say_problem(&self, problem: String) {
-        self.notifier
-            .notify(|pending| add_problem(&mut pending.problems, problem, |text| text));
+        self.notifier.notify(|pending| {
+            add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
+        });
     }
 
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
@@ -307,8 +312,12 @@ impl Broadcaster {
             if let Some(inspected) = pending.inspected {
                 let selected = lock(&self.session).select_hit(&inspected);
                 // On a phone, the editor is far below the picture.
-                let edit = control_name("Edit (l)", "Edit, below");
-                let message = selected.map(|selected| format!("{selected}: see {edit}"));
+                let message = selected.map(|selected| {
+                    Message::by_input(|input| {
+                        let edit = input.control("Edit (l)", "Edit, below");
+                        format!("{selected}: see {edit}")
+                    })
+                });
                 note = message.or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
@@ -496,6 +505,23 @@ impl Broadcaster {
         if let Ok(text) = serde_json::to_string(&status) {
             self.statuses.send_replace(text.into());
         }
+    }
+
+    /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
+    /// frame.
+    pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
+        let look = lock(&self.session).look();
+        let frame = self.frame()?;
+        let figures = Figures {
+            stats: &frame.stats_in(look, false),
+            recent: &frame.recent,
+            size: frame.size,
+            state: frame.state,
+            detail: Detail::Full,
+            units,
+            denoises: look.denoise,
+        };
+        Some(figures_as(&figures, format))
     }
 
     /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`

@@ -1,9 +1,9 @@
-//! Files that viewers download: the picture, the film with its layers, and the scene.
+//! Files that viewers download: the picture, the film with its layers, the scene, and the figures.
 
 use std::{fs, path::Path, sync::Arc};
 
 use axum::{
-    extract::State,
+    extract::{RawQuery, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -11,6 +11,7 @@ use axum::{
 use raysieve::render::stats::Stats;
 
 use super::{broadcast::Broadcaster, encode, pages::refusal};
+use crate::overlay::{FigureFormat, Units};
 
 /// Returns the current picture, or the debug image with its legend, as a PNG file to download. The status is 404 before
 /// the first picture, and 500 if the file cannot be made.
@@ -65,6 +66,45 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
         },
     )
     .await
+}
+
+/// Returns the figures as a CSV file to download, in the units of the page. The query `total` selects figures since the
+/// start of the film; without it, they are for one sample of every pixel. The status is 404 before the first picture.
+pub(super) async fn figures_csv(
+    State(broadcaster): State<Arc<Broadcaster>>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let format = FigureFormat::Csv;
+    download(broadcaster, "csv", "text/csv; charset=utf-8", move |from| {
+        figures(from, query.as_deref(), format)
+    })
+    .await
+}
+
+/// Returns the figures as a JSON file to download, like [`figures_csv`].
+pub(super) async fn figures_json(
+    State(broadcaster): State<Arc<Broadcaster>>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let format = FigureFormat::Json;
+    download(broadcaster, "json", "application/json", move |from| {
+        figures(from, query.as_deref(), format)
+    })
+    .await
+}
+
+/// Returns the figures in the units that a query selects, as the bytes of a file; `None` before the first picture.
+fn figures(
+    broadcaster: &Broadcaster,
+    query: Option<&str>,
+    format: FigureFormat,
+) -> Option<Result<Vec<u8>, String>> {
+    let units = match query {
+        Some("total") => Units::Total,
+        _ => Units::PerSample,
+    };
+    let text = broadcaster.figures(units, format)?;
+    Some(Ok(text.into_bytes()))
 }
 
 /// Lets `write` write a temporary file of this name, and returns the content. The error is one line.

@@ -14,10 +14,10 @@ use raysieve::render::{
 const QUALITY: u8 = 85;
 
 /// Number of pixel rows per strip; the last strip may have fewer. It is a multiple of 16, the height of a JPEG block
-/// with subsampled colours, so that no seam is visible.
+/// with subsampled colors, so that no seam is visible.
 const STRIP_ROWS: usize = 16 * 9;
 
-/// Encodes a picture that will soon be replaced as lossy JPEG strips with subsampled colours, in parallel. Encodes a
+/// Encodes a picture that will soon be replaced as lossy JPEG strips with subsampled colors, in parallel. Encodes a
 /// picture wider than 65535 pixels losslessly instead. The error is the encoder's message.
 pub(super) fn lossy(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String> {
     let Ok(width) = u16::try_from(image.size.0) else {

@@ -78,7 +78,7 @@ pub(super) enum ViewerRequest {
 pub(super) struct Greeting {
     /// Program version. A page that was connected to another version before reloads itself.
     version: &'static str,
-    controls: Vec<&'static Control>,
+    controls: Vec<Control>,
     /// Touch gestures and their effects, as texts of the help.
     gestures: [(&'static str, &'static str); GESTURES.len()],
     /// Words of the figures and their meanings, as texts of the help.
@@ -96,7 +96,7 @@ impl Greeting {
     pub(super) fn new() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
-            controls: CONTROLS.iter().filter(|control| control.on_page).collect(),
+            controls: controls(),
             gestures: GESTURES,
             words: WORDS,
             strategies: Strategy::ALL
@@ -112,6 +112,22 @@ impl Greeting {
             fast: FAST,
         }
     }
+}
+
+/// Returns the controls that the page offers. A group whose first control the page lacks begins with the next one.
+fn controls() -> Vec<Control> {
+    let mut heading = None;
+    let mut offered = Vec::new();
+    for control in CONTROLS {
+        heading = control.heading.or(heading);
+        if control.on_page {
+            offered.push(Control {
+                heading: heading.take(),
+                ..*control
+            });
+        }
+    }
+    offered
 }
 
 /// A status message: statistics in the form that `--stats` writes, but with an empty film hash, and the current

@@ -7,7 +7,9 @@ use std::{
     time::Instant,
 };
 
-use crate::session::{InspectedPath, PixelInfo, RenderEvent, SessionEvent, add_problem, lock};
+use crate::session::{
+    InspectedPath, Message, PixelInfo, RenderEvent, SessionEvent, add_problem, lock,
+};
 
 /// The pending events of the broadcaster's thread, and a condition variable that wakes the thread.
 #[derive(Default)]
@@ -26,9 +28,9 @@ pub(super) struct PendingEvents {
     /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
     /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Message>,
     /// Last problems to display, the newest last.
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<Message>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
@@ -48,8 +50,10 @@ pub(super) fn event_sender(
         notifier.notify(|pending| match event {
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
-            RenderEvent::Message(text) => pending.note = Some(text),
-            RenderEvent::Problem(text) => add_problem(&mut pending.problems, text, |text| text),
+            RenderEvent::Message(message) => pending.note = Some(message),
+            RenderEvent::Problem(problem) => {
+                add_problem(&mut pending.problems, problem, Message::for_keyboard);
+            }
             RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
@@ -105,12 +109,15 @@ mod tests {
     fn problems_are_kept_beside_the_messages_that_follow_them() {
         let notifier = Arc::<Notifier>::default();
         let send = event_sender(&notifier);
-        send(RenderEvent::Message("loading".to_owned()));
-        send(RenderEvent::Problem("not saved".to_owned()));
-        send(RenderEvent::Problem("no image".to_owned()));
-        send(RenderEvent::Message("reloaded".to_owned()));
+        send(RenderEvent::message("loading"));
+        send(RenderEvent::problem("not saved"));
+        send(RenderEvent::problem("no image"));
+        send(RenderEvent::message("reloaded"));
         let pending = notifier.wait(None);
-        assert_eq!(pending.problems, ["not saved", "no image"]);
-        assert_eq!(pending.note.as_deref(), Some("reloaded"));
+        assert_eq!(
+            pending.problems,
+            ["not saved", "no image"].map(Message::from)
+        );
+        assert_eq!(pending.note, Some("reloaded".into()));
     }
 }

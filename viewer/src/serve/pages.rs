@@ -26,14 +26,22 @@ const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The static files of the page, which are part of the program: URL path, content type and text of each.
-const FILES: [(&str, &str, &str); 16] = [
+const FILES: [(&str, &str, &str); 24] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
+    ("/controls.css", CSS, include_str!("page/controls.css")),
     ("/panel.css", CSS, include_str!("page/panel.css")),
+    ("/tables.css", CSS, include_str!("page/tables.css")),
     ("/properties.css", CSS, include_str!("page/properties.css")),
     ("/icon.svg", SVG, include_str!("page/icon.svg")),
     ("/view.js", SCRIPT, include_str!("page/view.js")),
     ("/input.js", SCRIPT, include_str!("page/input.js")),
+    ("/controls.js", SCRIPT, include_str!("page/controls.js")),
+    ("/clipboard.js", SCRIPT, include_str!("page/clipboard.js")),
+    ("/format.js", SCRIPT, include_str!("page/format.js")),
+    ("/tables.js", SCRIPT, include_str!("page/tables.js")),
+    ("/plots.js", SCRIPT, include_str!("page/plots.js")),
+    ("/strategies.js", SCRIPT, include_str!("page/strategies.js")),
     ("/statistics.js", SCRIPT, include_str!("page/statistics.js")),
     ("/properties.js", SCRIPT, include_str!("page/properties.js")),
     ("/messages.js", SCRIPT, include_str!("page/messages.js")),
@@ -45,10 +53,10 @@ const FILES: [(&str, &str, &str); 16] = [
     ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 
-/// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables, such as `--survivors`
+/// Returns a style sheet that defines the colors of charts, paths and stages as CSS variables, such as `--survivors`
 /// or `--shade`.
-fn colours() -> String {
-    let colours = [
+fn colors() -> String {
+    let colors = [
         ("survivors", chart::SURVIVORS),
         ("ended", chart::ENDED),
         ("misses", chart::MISSES),
@@ -58,10 +66,10 @@ fn colours() -> String {
         ("blocked", chart::BLOCKED),
     ];
     let stages = Stage::OF_BOUNCE.map(Stage::label);
-    let variables: String = colours
+    let variables: String = colors
         .into_iter()
         .chain(stages.into_iter().zip(chart::STAGES))
-        .map(|(name, colour)| format!("  --{name}: {colour};\n"))
+        .map(|(name, color)| format!("  --{name}: {color};\n"))
         .collect();
     format!(":root {{\n{variables}}}\n")
 }
@@ -77,12 +85,14 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
     }
     let css = [(header::CONTENT_TYPE, CSS)];
     pages
-        .route("/colours.css", get(async move || (css, colours())))
+        .route("/colors.css", get(async move || (css, colors())))
         .route("/live", get(live))
         .route("/picture.png", get(downloads::picture))
         .route("/compared.png", get(downloads::compared))
         .route("/film.exr", get(downloads::film))
         .route("/scene.ron", get(downloads::scene))
+        .route("/figures.csv", get(downloads::figures_csv))
+        .route("/figures.json", get(downloads::figures_json))
         .route("/stats.json", get(stats))
         .route("/values.json", get(values::values))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))

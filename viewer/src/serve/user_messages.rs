@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::messages::UserMessage;
-use crate::session::{add_problem, for_keyboard, for_touch};
+use crate::session::{Message, add_problem};
 
 /// The last note and the last problems. All are displayed, so that no message replaces a problem that nobody has seen.
 #[derive(Default)]
 pub(super) struct UserMessages {
     /// Number of notes since the start, and the last one; an empty text before the first.
-    note: (u64, String),
+    note: (u64, Message),
     /// Number of problems since the start.
     count: u64,
     /// The last problems, the newest last.
@@ -20,7 +20,7 @@ pub(super) struct UserMessages {
 struct Problem {
     /// Number of the problem since the start, from 1.
     number: u64,
-    text: String,
+    message: Message,
     /// Time at which the problem was first sent to a viewer; `None` before.
     sent: Option<Instant>,
 }
@@ -32,21 +32,23 @@ const PROBLEM_TIME: Duration = Duration::from_secs(10);
 impl UserMessages {
     /// Replaces the note if there is one, and adds problems. Removes problems that viewers have had for ten seconds at
     /// `now`.
-    pub(super) fn add(&mut self, note: Option<String>, problems: Vec<String>, now: Instant) {
+    pub(super) fn add(&mut self, note: Option<Message>, problems: Vec<Message>, now: Instant) {
         let is_old = |sent: Instant| now.saturating_duration_since(sent) >= PROBLEM_TIME;
         self.problems
             .retain(|problem| !problem.sent.is_some_and(is_old));
         if let Some(note) = note {
             self.note = (self.note.0 + 1, note);
         }
-        for text in problems {
+        for message in problems {
             self.count += 1;
             let problem = Problem {
                 number: self.count,
-                text,
+                message,
                 sent: None,
             };
-            add_problem(&mut self.problems, problem, |problem| &problem.text);
+            add_problem(&mut self.problems, problem, |problem| {
+                problem.message.for_keyboard()
+            });
         }
     }
 
@@ -66,14 +68,15 @@ impl UserMessages {
     pub(super) fn problems(&self) -> Vec<UserMessage> {
         let problems = self.problems.iter();
         problems
-            .map(|problem| user_message(problem.number, &problem.text))
+            .map(|problem| user_message(problem.number, &problem.message))
             .collect()
     }
 }
 
 /// Returns a message of the session, and its number, for viewers.
-fn user_message(number: u64, text: &str) -> UserMessage {
-    (number, for_keyboard(text), for_touch(text))
+fn user_message(number: u64, message: &Message) -> UserMessage {
+    let touch = message.for_touch().map(str::to_owned);
+    (number, message.for_keyboard().clone(), touch)
 }
 
 #[cfg(test)]
@@ -87,7 +90,7 @@ mod tests {
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut messages = UserMessages::default();
         messages.mark_sent(at(0));
-        let (note, problem) = ("saved".to_owned(), "not saved".to_owned());
+        let (note, problem) = (Message::from("saved"), Message::from("not saved"));
         messages.add(Some(note.clone()), vec![problem.clone()], at(20));
         messages.add(Some(note.clone()), Vec::new(), at(100));
         assert_eq!(
@@ -97,7 +100,7 @@ mod tests {
         );
 
         messages.mark_sent(at(100));
-        messages.add(None, vec!["no image".to_owned()], at(105));
+        messages.add(None, vec!["no image".into()], at(105));
         messages.mark_sent(at(109));
         messages.add(Some(note.clone()), Vec::new(), at(109));
         let both = [all(1, "not saved"), all(2, "no image")];
@@ -106,7 +109,7 @@ mod tests {
         assert_eq!(messages.note(), all(4, "saved"));
         assert_eq!(messages.problems(), [all(2, "no image")]);
 
-        let problems = vec![problem, "no image".to_owned()];
+        let problems = vec![problem, "no image".into()];
         messages.add(None, problems, at(111));
         let both = [all(3, "not saved"), all(4, "no image")];
         assert_eq!(messages.problems(), both, "an equal one is new");

@@ -28,8 +28,12 @@ pub(super) enum Command {
         renderer: Option<NewRenderer>,
     },
     /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
-    /// After a complete render, measures strategies that lack intervals for a comparison, and then restores the film.
+    /// During a comparison of strategies, the strategy is selected afterwards.
     Strategy(Strategy),
+    /// Compares all compaction strategies, and then restores the film. Ends a comparison that is in progress instead.
+    Compare,
+    /// Ends a comparison of strategies that is in progress.
+    StopComparing,
     /// Pauses the render (`true`) or continues it (`false`).
     Pause(bool),
     /// Sets whether frames contain the sample count of each pixel.
@@ -67,6 +71,9 @@ pub(super) struct PendingCommands {
     /// The renderer of the last `View` command that had one.
     pub(super) renderer: Option<NewRenderer>,
     pub(super) strategy: Option<Strategy>,
+    /// Whether a comparison is begun, or ended if one is in progress. Two commands cancel each other.
+    pub(super) compares: bool,
+    pub(super) stops_comparing: bool,
     pub(super) paused: Option<bool>,
     pub(super) counts: Option<bool>,
     pub(super) denoises: Option<bool>,
@@ -99,6 +106,8 @@ impl PendingCommands {
                 self.renderer = renderer.or(self.renderer.take());
             }
             Command::Strategy(strategy) => self.strategy = Some(strategy),
+            Command::Compare => self.compares = !self.compares,
+            Command::StopComparing => (self.compares, self.stops_comparing) = (false, true),
             Command::Pause(paused) => self.paused = Some(paused),
             Command::Counts(counts) => self.counts = Some(counts),
             Command::Denoise(denoises) => self.denoises = Some(denoises),

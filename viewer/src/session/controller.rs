@@ -3,6 +3,7 @@
 
 mod animation;
 mod autosave;
+mod comparison;
 mod history;
 mod scene_edits;
 mod scenes;
@@ -38,6 +39,7 @@ use super::{
     inspection_scene::InspectionScene,
     loader::{Loaded, Loader},
     lock,
+    message::Message,
     orbit::Orbit,
     render_thread::{Frame, RenderEvent, RenderThread},
     transparency::AlphaThread,
@@ -209,7 +211,7 @@ impl Session {
             on_event.clone(),
         );
         if let Err(error) = &loader {
-            on_event(RenderEvent::Problem(format!(
+            on_event(RenderEvent::problem(format!(
                 "scenes can be neither edited nor reloaded nor opened: {error}; restart the program"
             )));
         }
@@ -252,7 +254,7 @@ impl Session {
 
     /// Applies a change that a key or button requested. Returns a message to display, or `None` if the picture or the
     /// state of the render shows the effect.
-    pub(crate) fn act(&mut self, change: Change) -> Option<String> {
+    pub(crate) fn act(&mut self, change: Change) -> Option<Message> {
         match change {
             Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
             Change::TurnRight => self.move_camera(Motion::Turn(-KEY_STEP, 0.0)),
@@ -267,7 +269,7 @@ impl Session {
             Change::Fly => {
                 self.flying = !self.flying;
                 let mode = if self.flying { "fly" } else { "orbit" };
-                Some(format!("{mode} mode"))
+                Some(format!("{mode} mode").into())
             }
             Change::Home => {
                 self.record_view();
@@ -287,15 +289,23 @@ impl Session {
                 if let Some(problem) = problem {
                     self.report_problem(problem.to_string());
                 }
-                Some(text)
+                Some(text.into())
             }
             Change::SaveCamera => self.save_to_scene(),
-            Change::NextPart => Some(self.choose_part(true)),
-            Change::PreviousPart => Some(self.choose_part(false)),
-            Change::NextProperty => Some(self.choose_component()),
+            Change::NextPart => Some(self.choose_part(true).into()),
+            Change::PreviousPart => Some(self.choose_part(false).into()),
+            Change::NextProperty => Some(self.choose_component().into()),
             Change::Increase => Some(self.step_component(1.0)),
             Change::Decrease => Some(self.step_component(-1.0)),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
+            Change::CompareStrategies => {
+                self.render.send(Command::Compare);
+                None
+            }
+            Change::StopComparison => {
+                self.render.send(Command::StopComparing);
+                None
+            }
             Change::Pause => {
                 self.paused = !self.paused;
                 self.render.send(Command::Pause(self.paused));
@@ -319,7 +329,7 @@ impl Session {
     }
 
     /// Moves the camera and restarts the render with it. Always returns `None`, because the movement is visible.
-    pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<String> {
+    pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
         self.record_view();
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {
@@ -388,11 +398,11 @@ impl Session {
 
     /// Requests the surface in a pixel, given by column and row, of a picture of `size`, to focus on it.
     /// `SessionEvent::Focus` or a message follows. If the request fails at once, returns a message instead.
-    pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<String> {
+    pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<Message> {
         let camera = self.orbit.camera(size);
         if camera.lens.is_none() {
             let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
-            return Some(advice.to_owned());
+            return Some(advice.into());
         }
         self.start_query(PathQuery {
             // A pinhole, because out of focus a pixel shows many places.
@@ -409,12 +419,12 @@ impl Session {
 
     /// Starts a thread that executes a request. Returns a message if an earlier request is still being executed, unless
     /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
-    fn start_query(&self, query: PathQuery) -> Option<String> {
+    fn start_query(&self, query: PathQuery) -> Option<Message> {
         let wanted = query.wanted;
         match self.inspection.start(query) {
             Ok(true) => None,
             Ok(false) if wanted == QueryKind::Pixel => None,
-            Ok(false) => Some("still tracing the previous path".to_owned()),
+            Ok(false) => Some("still tracing the previous path".into()),
             Err(error) => self.report_problem(format!(
                 "the path cannot be traced: {error}; close other programs"
             )),
@@ -422,22 +432,21 @@ impl Session {
     }
 
     /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
-    /// message follows and the render keeps the previous one. After a complete render, the strategy is measured unless
-    /// it has been already.
-    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
+    /// message follows and the render keeps the previous one.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<Message> {
         self.strategy = strategy;
         self.render.send(Command::Strategy(strategy));
-        Some(format!("compaction: {strategy}"))
+        Some(format!("compaction: {strategy}").into())
     }
 
     /// Displays the picture with this tone curve; always returns a message.
-    pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<String> {
+    pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<Message> {
         self.look.tone = tone;
-        Some(format!("tone curve: {}", tone.name()))
+        Some(format!("tone curve: {}", tone.name()).into())
     }
 
     /// Switches denoising on or off; always returns a message.
-    fn denoise(&mut self) -> Option<String> {
+    fn denoise(&mut self) -> Option<Message> {
         self.look.denoise = !self.look.denoise;
         self.render.send(Command::Denoise(self.look.denoise));
         let message = if self.look.denoise {
@@ -445,7 +454,7 @@ impl Session {
         } else {
             "picture without denoising"
         };
-        Some(message.to_owned())
+        Some(message.into())
     }
 
     /// Sets the width and height of the picture in pixels. Renders the picture again if they have changed.
@@ -504,7 +513,7 @@ impl Session {
 
     /// Doubles the number of samples per pixel. Returns a message; `None` if the film could overflow, which is reported as
     /// a problem.
-    fn more_samples(&mut self) -> Option<String> {
+    fn more_samples(&mut self) -> Option<Message> {
         let samples = self.samples.saturating_mul(2);
         let mut scene = (*self.scene).clone();
         let changes = SettingOverrides {
@@ -516,23 +525,23 @@ impl Session {
         }
         self.samples = samples;
         self.render.send(Command::Samples(samples));
-        Some(format!("{samples} samples per pixel"))
+        Some(format!("{samples} samples per pixel").into())
     }
 
     /// Reports a problem, which is displayed. Returns no message.
-    fn report_problem(&self, problem: String) -> Option<String> {
-        lock(&self.on_event)(RenderEvent::Problem(problem));
+    fn report_problem(&self, problem: impl Into<Message>) -> Option<Message> {
+        lock(&self.on_event)(RenderEvent::problem(problem));
         None
     }
 
     /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.
-    fn expose(&mut self, stops: f32) -> Option<String> {
+    fn expose(&mut self, stops: f32) -> Option<Message> {
         let stops = self.look.exposure_stops + stops;
         self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
         // Scenes may have quarters of a stop.
         let text = format!("{:+.2}", self.look.exposure_stops);
         let text = text.strip_suffix('0').unwrap_or(&text);
-        Some(format!("exposure {text} stops"))
+        Some(format!("exposure {text} stops").into())
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Action {
 impl Action {
     /// Returns whether the action can end a viewer.
     pub(crate) fn may_quit(self) -> bool {
-        matches!(self, Self::Screen(ScreenAction::Quit | ScreenAction::Close))
+        matches!(self, Self::Screen(ScreenAction::Quit))
     }
 }
 
@@ -82,6 +82,10 @@ pub(crate) enum Change {
     PrintCamera,
     SaveCamera,
     NextStrategy,
+    /// Compares all compaction strategies, or ends that.
+    CompareStrategies,
+    /// Ends a comparison of compaction strategies; does nothing without one. No key does it.
+    StopComparison,
     Pause,
     Restart,
     /// Doubles the number of samples per pixel.
@@ -134,12 +138,20 @@ pub(crate) enum ScreenAction {
     /// Shows the picture and the image of `--compare` side by side, with a line to drag between them, or ends that.
     Wipe,
     Save,
+    /// Asks for a scene, a model or an image, and opens it (window only).
+    Open,
     /// Asks for a name and format, and saves the picture, the film or the scene.
     SaveAs,
     /// Like [`SaveAs`](Self::SaveAs), but proposes the name of a new scene file. No key does it.
     SaveSceneAs,
+    /// Writes the figures to a file in the format of its name, CSV or JSON (window only).
+    ExportFigures,
+    /// Copies the figures to the clipboard as CSV (window only).
+    CopyFigures,
+    /// Copies the displayed figures to the clipboard as JSON (window only).
+    CopyFiguresAsJson,
     Keys,
-    /// Closes the topmost panel, or quits if none is open.
+    /// Closes the topmost panel.
     Close,
     Quit,
 }
@@ -329,12 +341,18 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Redo"),
     control(
+        "Ctrl o",
+        "open a scene or model, or an image to compare with (or drop it here)",
+        &[("Ctrl+o", Screen(ScreenAction::Open))],
+    )
+    .window_only()
+    .heading("Files"),
+    control(
         "s",
         "save the picture as PNG",
         &[("s", Screen(ScreenAction::Save))],
     )
-    .button("Save")
-    .heading("Save"),
+    .button("Save"),
     control(
         "S",
         "save as: picture (PNG), light with all layers (EXR), or scene",
@@ -423,17 +441,23 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Region"),
     control(
-        "c",
+        "y",
         "next compaction strategy, which changes the speed only",
-        &[("c", Render(Change::NextStrategy))],
+        &[("y", Render(Change::NextStrategy))],
     ),
+    control(
+        "c",
+        "compare the speed of all compaction strategies; again: stop",
+        &[("c", Render(Change::CompareStrategies))],
+    )
+    .button("Compare strategies")
+    .heading("Measure"),
     control(
         "i",
         "the pixel under the pointer: value, samples, error, material",
         &[("i", Screen(ScreenAction::Pixel))],
     )
-    .button("Pixel")
-    .heading("Measure"),
+    .button("Pixel"),
     control(
         "h",
         "figures: panel, over the picture, short form, off",
@@ -445,6 +469,16 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[("U", Screen(ScreenAction::Units))],
     )
     .button("Units"),
+    control(
+        "F, Ctrl c",
+        "export the figures as CSV or JSON; Ctrl c: copy them",
+        &[
+            ("F", Screen(ScreenAction::ExportFigures)),
+            ("Ctrl+c", Screen(ScreenAction::CopyFigures)),
+            ("Ctrl+C", Screen(ScreenAction::CopyFiguresAsJson)),
+        ],
+    )
+    .button("Export"),
     control(
         "?, F1",
         "show or hide this list of keys",
@@ -480,7 +514,7 @@ pub(crate) static CONTROLS: &[Control] = &[
     .window_only(),
     control(
         "q, Escape",
-        "quit; Escape closes an open panel first",
+        "quit; Escape closes an open panel or a message",
         &[
             ("q", Screen(ScreenAction::Quit)),
             ("Escape", Screen(ScreenAction::Close)),

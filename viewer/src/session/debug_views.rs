@@ -101,7 +101,7 @@ fn work_on(
     on_event: impl Fn(RenderEvent),
 ) {
     if let Err(error) = compute(request, work, film_samples, &on_event) {
-        on_event(RenderEvent::Problem(format!(
+        on_event(RenderEvent::problem(format!(
             "cannot compute debug view {}: {error}",
             request.debug_view.name()
         )));

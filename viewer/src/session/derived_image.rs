@@ -80,7 +80,7 @@ impl DerivedImageThread {
                         work.put_if(Arc::new(image), |_| true);
                         RenderEvent::DebugImage
                     }
-                    Err(problem) => RenderEvent::Problem(problem),
+                    Err(problem) => RenderEvent::problem(problem),
                 });
                 work.pause(PAUSE_SHARE * begun.elapsed());
             },

@@ -150,13 +150,6 @@ const RADIANCE: &str = "W/(sr·m²)";
 /// Names of the channels of a colour.
 const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
-impl Property {
-    /// Returns whether the property is the colour of a light, whose largest channel is 1.
-    pub(crate) fn is_hue(&self) -> bool {
-        self.aspect == Aspect::Hue
-    }
-}
-
 impl Editing {
     /// Begins editing of a scene that has no edits, without a selected part.
     pub(super) fn new(read: Arc<Scene>) -> Self {
@@ -502,8 +495,16 @@ impl Editing {
                     max if max > 0.0 && max.is_finite() => color / max,
                     _ => Vec3::ONE,
                 };
+                let hue_before = self.hue(part, field, light);
                 self.hues.insert((part, field), hue);
-                Some(hue * light.max_element())
+                let strength = light.max_element();
+                // A channel that the user has not changed keeps its bits.
+                Some(Vec3::from_array(std::array::from_fn(|channel| {
+                    match hue[channel] == hue_before[channel] {
+                        true => light[channel],
+                        false => hue[channel] * strength,
+                    }
+                })))
             }
             FieldValue::Absorption(_) | FieldValue::Background(_) => None,
         }

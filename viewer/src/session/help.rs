@@ -5,7 +5,7 @@ use std::iter;
 use super::controls::CONTROLS;
 
 /// Words of the figures with their meanings, in the order in which the help lists them.
-pub(crate) const WORDS: [(&str, &str); 5] = [
+pub(crate) const WORDS: [(&str, &str); 9] = [
     (
         "survive, end",
         "rays that go on after a bounce; rays that end at a surface",
@@ -18,6 +18,19 @@ pub(crate) const WORDS: [(&str, &str); 5] = [
     (
         "busy threads",
         "share of the threads that had a ray to trace",
+    ),
+    (
+        "sh.rays",
+        "shadow rays, which find out whether a light is visible from a hit",
+    ),
+    ("ns/ray", "time of all stages per ray, counting shadow rays"),
+    (
+        "saved",
+        "time that compaction saves in the other stages, once strategies were compared",
+    ),
+    (
+        "pays",
+        "bounces in which compaction saves more time than it costs",
     ),
     (
         "Mpaths/s",
@@ -58,12 +71,12 @@ pub(crate) const GESTURES: [(&str, &str); 8] = [
     ("tap a message", "remove it, or show the problem before it"),
 ];
 
-/// Returns the first hints, which a window displays until the first input: how to move, what the figures are, where help
-/// and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
+/// Returns the first hints, which a window displays until the first input: how to move, how to compare strategies, where
+/// help and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
 pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
     let hints = [
         "drag orbits, wheel zooms, Shift+drag pans",
-        "figures: rays per bounce, time per stage",
+        "c compares strategies of compaction",
         "? lists keys, l edits, h moves figures",
     ];
     let animated = has_animations.then_some("P plays and pauses the animation");

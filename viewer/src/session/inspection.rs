@@ -151,7 +151,7 @@ impl Drop for Busy {
 /// Executes a request. Returns the event to report; an error becomes a problem to display.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
+        .unwrap_or_else(|error| RenderEvent::problem(error.to_string()))
 }
 
 /// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a
@@ -185,7 +185,7 @@ fn try_trace(
             .and_then(|vertex| vertex.hit.as_ref());
         return Ok(match hit {
             Some(hit) => RenderEvent::Session(SessionEvent::Focus(hit.position)),
-            None => RenderEvent::Message("nothing to focus on there".to_owned()),
+            None => RenderEvent::message("nothing to focus on there".to_owned()),
         });
     }
     let segments = path_record.project(inspector.camera());

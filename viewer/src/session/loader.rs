@@ -345,7 +345,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     },
                 ))));
             }
-            Err(error) => (self.on_event)(RenderEvent::Problem(error.to_string())),
+            Err(error) => (self.on_event)(RenderEvent::problem(error.to_string())),
         }
     }
 
@@ -355,7 +355,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let opened = reason == LoadReason::Opened;
         if let Some(problem) = Scene::check_name(path).err().filter(|_| opened) {
             let error = format!("{}: {problem}", path.display());
-            return (self.on_event)(RenderEvent::Problem(error));
+            return (self.on_event)(RenderEvent::problem(error));
         }
         // The choices of the command line belong to its own file.
         let options = if opened {
@@ -396,7 +396,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             Err(error) => {
                 let error = error.to_string();
                 (self.on_event)(if opened {
-                    RenderEvent::Problem(error)
+                    RenderEvent::problem(error)
                 } else {
                     report(&error);
                     RenderEvent::Session(SessionEvent::SceneError(error))
@@ -433,7 +433,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             let new = |note: &&String| !self.read.notes.contains(note);
             for note in scene.notes.iter().filter(new) {
                 report(note);
-                (self.on_event)(RenderEvent::Message(note.clone()));
+                (self.on_event)(RenderEvent::message(note.clone()));
             }
         } else if scene.notes != self.read.notes {
             scene.notes.iter().for_each(|note| report(note));
@@ -466,7 +466,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             Some(Ok(watcher)) => watcher.watcher(),
             Some(Err(error)) => {
                 let line = format!("cannot watch the scene's files for changes: {error}");
-                return (self.on_event)(RenderEvent::Problem(line));
+                return (self.on_event)(RenderEvent::problem(line));
             }
         };
         for gone in self.watched.difference(&wanted) {
@@ -481,7 +481,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 watched.insert(folder);
             } else if folder.is_dir() {
                 let line = format!("cannot watch {} for changes", folder.display());
-                (self.on_event)(RenderEvent::Problem(line));
+                (self.on_event)(RenderEvent::problem(line));
             }
         }
         (self.wanted, self.watched) = (wanted, watched);

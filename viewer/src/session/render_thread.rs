@@ -1,11 +1,11 @@
 //! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out. The session does not wait
 //! for waves, and the thread waits for commands only while there is nothing to render.
 
+mod comparison;
 mod execute;
 mod fallback;
 mod film;
 mod region;
-mod trial;
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use std::{
 
 use serde::Serialize;
 
-use self::{region::RegionRender, trial::Trial};
+use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
     commands::{Command, CommandReceiver, CommandSender, PendingCommands},
     controller::SessionEvent,
@@ -25,6 +25,7 @@ use super::{
     inspection::{InspectedPath, PixelInfo},
     inspection_scene::InspectionScene,
     lock,
+    message::Message,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
 };
@@ -42,9 +43,9 @@ pub(crate) enum RenderEvent {
     /// A new frame is available from `Session::take_frame`.
     Frame,
     /// A message to display to the users.
-    Message(String),
+    Message(Message),
     /// A problem to display to the users, marked as an error.
-    Problem(String),
+    Problem(Message),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
     /// The content of a pixel that was asked for.
@@ -58,6 +59,18 @@ pub(crate) enum RenderEvent {
     Ended,
 }
 
+impl RenderEvent {
+    /// Creates the event of a message.
+    pub(crate) fn message(message: impl Into<Message>) -> Self {
+        Self::Message(message.into())
+    }
+
+    /// Creates the event of a problem.
+    pub(crate) fn problem(problem: impl Into<Message>) -> Self {
+        Self::Problem(problem.into())
+    }
+}
+
 /// The state of the render (running, paused, comparing strategies or complete) and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -66,7 +79,7 @@ pub(crate) enum State {
     Rendering { samples: u32, progress: f64 },
     /// The render is paused before it has reached `samples` per pixel. `progress` is the completed fraction in 0..=1.
     Paused { samples: u32, progress: f64 },
-    /// The render is complete, and compaction strategies are being measured.
+    /// Compaction strategies are being compared, while the film is set aside.
     Comparing,
     /// The render is complete.
     Done,
@@ -161,7 +174,9 @@ impl RenderThread {
                     moved: Instant::now(),
                     denoises,
                     preview_time: Duration::ZERO,
-                    trial: None,
+                    wants_comparison: false,
+                    comparison: None,
+                    kept_preview: None,
                     films: Vec::new(),
                     region: RegionRender::default(),
                     noise: NoiseHistory::default(),
@@ -198,7 +213,7 @@ impl RenderThread {
     /// render before.
     ///
     /// # Errors
-    /// [`Error::Window`] if the thread panicked; the renderer is lost then.
+    /// [`Error::RenderThread`] if the thread panicked; the renderer is lost then.
     pub(super) fn finish(self) -> Result<Ended, Error> {
         drop(self.commands);
         self.thread
@@ -209,8 +224,8 @@ impl RenderThread {
 
 /// Returns the error for a render thread that ended without a result, for this reason.
 fn thread_error(why: &str) -> Error {
-    Error::Window {
-        problem: format!("the render thread stopped: {why}"),
+    Error::RenderThread {
+        problem: why.to_owned(),
     }
 }
 
@@ -274,8 +289,13 @@ struct RenderThreadState<T: Fn(RenderEvent)> {
     denoises: bool,
     /// Duration of the last denoising; 0 before the first.
     preview_time: Duration,
-    /// Measurement of compaction strategies after the end of the render; `None` if there is none in progress.
-    trial: Option<Trial>,
+    /// Whether compaction strategies are to be compared once every pixel has a sample.
+    wants_comparison: bool,
+    /// Comparison of compaction strategies; `None` if there is none in progress.
+    comparison: Option<RunningComparison>,
+    /// Denoised picture of a film that was set aside and then continued, with the number of its paths. The continued
+    /// film lacks the copies for another one. `None` if the film was not set aside.
+    kept_preview: Option<(u64, Arc<Preview>)>,
     /// Requests for the film that wait until it is complete enough.
     films: Vec<FilmRequest>,
     /// Noise of the film so far.
@@ -305,7 +325,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
         let served = self.serve_commands();
-        let restored = self.end_trial().and_then(|()| self.end_region());
+        let restored = self.end_comparison().and_then(|()| self.end_region());
         let error = served.err().or(restored.err());
         self.renderer.set_pace(Pace::Steady);
         Ended {
@@ -323,10 +343,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         {
             self.continue_on_cpu(error)?;
         }
-        while let Some(mut commands) = self
-            .commands
-            .collect(!self.is_working() && !self.can_begin_region())
-        {
+        while let Some(mut commands) = self.commands.collect(self.is_idle()) {
             if let Err(error) = self.step(&mut commands) {
                 self.continue_on_cpu(error)?;
                 self.step(&mut commands)?;
@@ -342,11 +359,19 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if self.can_begin_region() {
             self.begin_region()?;
         }
+        if self.can_begin_comparison() {
+            self.begin_comparison()?;
+        }
         if self.is_working() {
             self.work()?;
             self.report_notes();
         }
-        if changed || !self.is_working() || self.publisher.pacing().is_due(self.stats.spp) {
+        // During a comparison, the samples are those of a turn.
+        let samples = match self.comparison {
+            Some(_) => 1,
+            None => self.stats.spp,
+        };
+        if changed || !self.is_working() || self.publisher.pacing().is_due(samples) {
             self.publish()?;
             if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
                 self.render_in(size)?;
@@ -359,14 +384,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn report_notes(&mut self) {
         let notes = self.renderer.take_notes();
         if !notes.is_empty() {
-            // Only the last of several problems is displayed.
-            (self.publisher.events.0)(RenderEvent::Problem(notes.join("\n")));
+            (self.publisher.events.0)(RenderEvent::problem(notes.join("\n")));
         }
     }
 
     /// Renders until a frame is due, a command is pending or the render is complete. If paused, stops once every pixel
     /// has a sample. Commands other than the end wait until a changed view has its first sample or its frame is due.
     fn work(&mut self) -> Result<(), Error> {
+        if self.comparison.is_some() {
+            return self.continue_comparison();
+        }
         let is_still = self.moved.elapsed() >= STILL;
         let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
         self.renderer.set_pace(Pace::Watched(self.interval / share));
@@ -378,13 +405,11 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 || begun && (commands.has_pending() || paused && samples > 0)
                 || pacing.is_due(samples)
         };
-        let is_complete = !self.renderer.advance_until(&enough)?;
-        self.done = is_complete || self.trial.is_some();
+        self.done = !self.renderer.advance_until(&enough)?;
         self.stats = self.renderer.stats();
         self.speed = self.stats.paths_per_second;
-        let is_preview = self.preview_of.is_some();
-        self.recorder.add(&self.stats, is_still && !is_preview);
-        self.continue_trial(is_complete)
+        self.recorder.add(&self.stats);
+        Ok(())
     }
 
     /// Makes a frame of the current film, and publishes it.
@@ -392,16 +417,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         // Finish the wave in flight first, so that it does not count as time spent on the frame.
         self.renderer.finish_waves()?;
         let begun = Instant::now();
-        let (picture, counts, preview) = match &self.trial {
-            Some(trial) => (
-                trial.picture.clone(),
-                trial.counts.clone(),
-                trial.preview.clone(),
+        let (picture, counts, preview) = match &self.comparison {
+            Some(running) => (
+                running.picture.clone(),
+                running.counts.clone(),
+                running.preview.clone(),
             ),
             None => (self.picture()?, self.sample_counts()?, self.denoised()),
         };
         let stats = self.displayed_stats();
-        if self.trial.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
+        if self.comparison.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
             self.noise.add(&stats, &picture, self.done);
         }
         let frame = Frame {
@@ -413,6 +438,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             preview,
             recent: Recent {
                 noise_history: self.noise.points(),
+                comparing: self.comparison.as_ref().map(RunningComparison::progress),
                 ..self.recorder.recent(&stats, self.size())
             },
             stats,
@@ -455,18 +481,26 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let made = made.unwrap_or_else(|error| {
             // Memory for denoising may be lacking; the render continues without it.
             self.denoises = false;
-            (self.publisher.events.0)(RenderEvent::Problem(format!(
+            (self.publisher.events.0)(RenderEvent::problem(format!(
                 "no denoised preview: {error}"
             )));
             false
         });
-        made.then_some(preview)
+        if made {
+            self.kept_preview = None;
+            return Some(preview);
+        }
+        let kept = self.kept_preview.as_ref();
+        kept.map(|(_, preview)| preview.clone())
     }
 
     /// Returns the requested width and height of the picture in pixels, also while a smaller preview is rendered.
     fn size(&self) -> (u32, u32) {
-        let [width, height] = self.stats.size;
-        self.preview_of.unwrap_or((width, height))
+        let of_film = match &self.comparison {
+            Some(running) => running.film().header.stats.size,
+            None => self.stats.size,
+        };
+        self.preview_of.unwrap_or(of_film.into())
     }
 
     /// Continues the render at this width and height in pixels, with an empty film if the size differs from that of the
@@ -506,7 +540,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
         let progress = self.renderer.progress();
         match (self.done, self.paused) {
-            (true, _) if self.trial.is_some() => State::Comparing,
+            _ if self.comparison.is_some() => State::Comparing,
             (true, _) => State::Done,
             (false, true) => State::Paused { samples, progress },
             (false, false) => State::Rendering { samples, progress },
@@ -516,6 +550,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Returns whether there are samples to render now. Even a paused render adds one sample to each pixel of an empty
     /// film.
     fn is_working(&self) -> bool {
-        self.trial.is_some() || !self.done && (!self.paused || self.stats.spp == 0)
+        match &self.comparison {
+            Some(running) => !running.is_paused,
+            None => !self.done && (!self.paused || self.stats.spp == 0),
+        }
+    }
+
+    /// Returns whether there is nothing to do until the next command.
+    fn is_idle(&self) -> bool {
+        !self.is_working() && !self.can_begin_region() && !self.can_begin_comparison()
     }
 }

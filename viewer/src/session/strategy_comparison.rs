@@ -1,43 +1,136 @@
-//! Compares the speed of the compaction strategies with a test of statistical significance. All were measured with the
-//! same scene, camera and picture size.
+//! Compares the speed of all compaction strategies with that of `off`.
+//!
+//! The strategies take turns, and each renders the same samples once per round. Changes of the machine's speed cancel,
+//! because a turn is compared with the turns of `off` before and after it. The differences are medians over the rounds.
+//! Their confidence intervals assume no distribution, so that a few slow turns do not matter.
 
-use std::collections::VecDeque;
+#[cfg(test)]
+mod tests;
 
+use compaction::select::Strategy;
 use serde::Serialize;
 
-/// The speed of one compaction strategy with the current scene, camera and picture size.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct StrategyComparison {
-    /// Name of the strategy.
-    pub(crate) strategy: String,
-    /// Median of the rays per second, including shadow rays, over the recorded intervals; 0 if there are none.
-    pub(crate) rays_per_second: f64,
-    /// Ends of the confidence interval of that median (about 95 %); both are 0 if there are no intervals.
-    pub(crate) interval: [f64; 2],
-    /// Comparison with the strategy in use.
-    pub(crate) comparison: Comparison,
+use super::{
+    quantile::{median, median_interval},
+    recent_stats::StageTimes,
+};
+use raysieve::{
+    Error,
+    render::{
+        renderer::{MEGAKERNEL, Renderer, SortHits},
+        stats::{Stats, break_even},
+    },
+    stages::Stage,
+};
+
+/// Something that is compared: a way to remove ended paths from the queue, or to do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A strategy, without sorting of hits.
+    Compact(Strategy),
+    /// The default strategy with sorting of hits.
+    SortHits,
+    /// One kernel that traces whole paths.
+    Megakernel,
 }
 
-/// The result of comparing a strategy's speed with that of the strategy in use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Name of [`Method::SortHits`], as in `raysieve bench`.
+const SORT_HITS: &str = "sort-hits";
+
+impl Method {
+    /// Returns all methods in the order in which they are listed.
+    pub(super) fn all() -> Vec<Self> {
+        let strategies = Strategy::ALL.iter().copied().map(Self::Compact);
+        strategies
+            .chain([Self::SortHits, Self::Megakernel])
+            .collect()
+    }
+
+    /// Returns the name of the method in tables and files.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Compact(strategy) => strategy.name(),
+            Self::SortHits => SORT_HITS,
+            Self::Megakernel => MEGAKERNEL,
+        }
+    }
+
+    /// Selects the method. The film stays.
+    ///
+    /// # Errors
+    /// If its kernels cannot be loaded, or the render fails.
+    pub(super) fn select(self, renderer: &mut Renderer) -> Result<(), Error> {
+        renderer.set_sort_hits(match self {
+            Self::SortHits => SortHits::On,
+            Self::Compact(_) | Self::Megakernel => SortHits::Off,
+        })?;
+        match self {
+            Self::Compact(strategy) => renderer.set_strategy(strategy),
+            Self::SortHits => renderer.set_strategy(Strategy::default()),
+            Self::Megakernel => renderer.set_megakernel(),
+        }
+    }
+}
+
+/// The speed of one strategy with the current scene, camera and picture size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct StrategyComparison {
+    /// Name of the strategy; `sort-hits` is the default strategy with sorted hits.
+    pub(crate) strategy: String,
+    /// Whether the strategy is the one in use.
+    pub(crate) is_current: bool,
+    /// Whether the strategy is the fastest, or not clearly slower than the fastest.
+    pub(crate) is_fastest: bool,
+    /// Median of the rays per second over the rounds, including shadow rays; 0 if there are none.
+    pub(crate) rays_per_second: f64,
+    /// Ends of the confidence interval of that median (95 %); equal to the median if there are too few rounds.
+    pub(crate) interval: [f64; 2],
+    /// Comparison with `off`.
+    pub(crate) comparison: Comparison,
+    /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted.
+    pub(crate) lane_use: f64,
+    /// Time of compaction in microseconds, for one sample of every pixel, over all bounces.
+    pub(crate) compact_us: f64,
+    /// Bounces in which compaction saves more time than it costs.
+    pub(crate) pays: Pays,
+    /// Figures of each bounce.
+    #[serde(skip)]
+    pub(crate) bounces: Vec<MeasuredBounce>,
+}
+
+/// The figures of one bounce, as medians over the rounds of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MeasuredBounce {
+    /// Times of the stages for one sample of every pixel.
+    pub(crate) times: StageTimes,
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
+    pub(crate) lane_use: f64,
+    /// Time in microseconds that the stages besides compaction take less than with `off`, for one sample of every pixel.
+    /// `None` if one of the two has no times of stages.
+    pub(crate) saved_us: Option<f64>,
+}
+
+/// The result of comparing a strategy's speed with that of `off`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Comparison {
-    /// The strategy is the one in use, with which others are compared.
-    Current,
-    /// The strategy, or the one in use, has fewer than 8 intervals.
+    /// The strategy is `off`, with which others are compared.
+    Baseline,
+    /// There were too few rounds.
+    #[default]
     NotEnoughData,
-    /// The difference in speed from the strategy in use.
+    /// The difference in speed from `off`.
     Difference(Difference),
 }
 
-/// A difference in speed, as fractions of the rays per second of the strategy in use; positive is faster.
+/// A difference in speed, as fractions of the rays per second of the strategy `off`; positive is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Difference {
-    /// Difference of the medians.
+    /// Median of the differences of the rounds.
     pub(crate) by: f64,
-    /// Lower end of the confidence interval (about 95 %).
+    /// Lower end of the confidence interval. With 95 % probability, the intervals of all strategies are right.
     pub(crate) low: f64,
-    /// Upper end of the confidence interval (about 95 %).
+    /// Upper end of the confidence interval.
     pub(crate) high: f64,
 }
 
@@ -48,138 +141,239 @@ impl Difference {
     }
 }
 
-/// Maximum number of strategies listed, including the one in use.
-const MAX_LISTED: usize = 4;
+/// The bounces in which compaction saves more time than it costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pays {
+    /// The times of stages are not known, or nothing is compacted.
+    #[default]
+    Unknown,
+    /// All bounces.
+    Everywhere,
+    /// The bounces before this one. From it on, compaction costs more than it saves in every bounce.
+    Before(u32),
+    /// No bounce.
+    Nowhere,
+}
 
-/// Minimum number of intervals that each of two strategies needs for a comparison.
-const MIN_INTERVALS: usize = 8;
-/// Maximum number of intervals kept per strategy; the oldest is dropped.
-const MAX_INTERVALS: usize = 100;
+/// The progress of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct ComparisonProgress {
+    /// Number of completed rounds.
+    pub(crate) rounds: u32,
+    /// Number of rounds of the whole comparison.
+    pub(crate) of_rounds: u32,
+    /// Fraction of the comparison that is done, 0 to 1.
+    pub(crate) progress: f64,
+    /// Whether the comparison is paused.
+    pub(crate) paused: bool,
+}
 
-/// Rays per second in recent intervals of rendering, by strategy. The strategy used last is first.
-#[derive(Default)]
-pub(super) struct StrategySpeeds(Vec<(String, VecDeque<f64>)>);
-
-impl StrategySpeeds {
-    /// Discards all intervals of all strategies.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Returns the strategy that was used last before `now`; `None` if no other has an interval.
-    pub(super) fn before(&self, now: &str) -> Option<&str> {
-        let mut names = self.0.iter().map(|(name, _)| name.as_str());
-        names.find(|&name| name != now)
-    }
-
-    /// Adds the rays per second that `strategy` reached in one interval of rendering, and makes it the strategy used
-    /// last.
-    pub(super) fn add(&mut self, strategy: &str, rays_per_second: f64) {
-        let place = self.0.iter().position(|(name, _)| name == strategy);
-        let (name, mut intervals) = match place {
-            Some(place) => self.0.remove(place),
-            None => (strategy.to_owned(), VecDeque::new()),
-        };
-        if intervals.len() == MAX_INTERVALS {
-            intervals.pop_front();
+impl StrategyComparison {
+    /// Returns the name under which the comparison lists what these statistics were rendered with.
+    pub(super) fn name_of(stats: &Stats) -> &str {
+        let sorts = stats.sort_hits == "on" && stats.compaction == Strategy::default().name();
+        match sorts {
+            true => SORT_HITS,
+            false => &stats.compaction,
         }
-        intervals.push_back(rays_per_second);
-        self.0.insert(0, (name, intervals));
     }
+}
 
-    /// Returns whether `strategy` has enough intervals for a comparison.
-    pub(super) fn is_measured(&self, strategy: &str) -> bool {
-        let known = self.0.iter().find(|(name, _)| name == strategy);
-        known.is_some_and(|(_, intervals)| intervals.len() >= MIN_INTERVALS)
-    }
+/// The measurement of one turn of a method.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turn {
+    /// Number of the turn in the order of all turns.
+    pub(super) number: usize,
+    /// Time of rendering in seconds.
+    pub(super) seconds: f64,
+    /// Number of rays, including shadow rays.
+    pub(super) rays: f64,
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
+    pub(super) lane_use: f64,
+    /// Times of the stages for one sample of every pixel, and use of lanes, of each bounce.
+    pub(super) bounces: Vec<(StageTimes, f64)>,
+}
 
-    /// Returns an entry for `now`, the strategy in use, followed by comparisons of others with it, the one used last
-    /// first. Returns at most four entries.
-    pub(super) fn comparisons(&self, now: &str) -> Vec<StrategyComparison> {
-        let intervals = |name: &str| self.0.iter().find(|(known, _)| known == name);
-        let own = intervals(now).map(|(_, intervals)| SpeedDistribution::of(intervals));
-        let first = StrategyComparison {
-            strategy: now.to_owned(),
-            rays_per_second: own.as_ref().map_or(0.0, |own| own.median),
-            interval: own.as_ref().map_or([0.0; 2], SpeedDistribution::interval),
-            comparison: Comparison::Current,
+impl Turn {
+    /// Returns the measurement of a film that contains nothing but this turn. Stage times are for one sample of each of
+    /// `pixels` pixels.
+    pub(super) fn of(number: usize, stats: &Stats, pixels: f64) -> Self {
+        let scale = 1e3 * pixels / (stats.paths as f64).max(1.0);
+        let share = |rays: u64, lanes: u64| match lanes {
+            0 => 0.0,
+            lanes => rays as f64 / lanes as f64,
         };
-        let others = self
-            .0
-            .iter()
-            .filter(|(name, _)| name != now)
-            .map(|(name, intervals)| {
-                let other = SpeedDistribution::of(intervals);
-                StrategyComparison {
-                    strategy: name.clone(),
-                    rays_per_second: other.median,
-                    interval: other.interval(),
-                    comparison: own
-                        .as_ref()
-                        .map_or(Comparison::NotEnoughData, |own| other.compare_with(own)),
-                }
-            });
-        [first].into_iter().chain(others).take(MAX_LISTED).collect()
-    }
-}
-
-/// The distribution of a strategy's rays per second over its intervals.
-struct SpeedDistribution {
-    /// Number of intervals.
-    intervals: usize,
-    /// Median of the rays per second.
-    median: f64,
-    /// Half-width of the notch around the median, in rays per second: 1.57 interquartile ranges over the square root of
-    /// the interval count. Medians whose notches do not overlap differ at about 95 % confidence (McGill, Tukey & Larsen
-    /// 1978).
-    notch: f64,
-}
-
-impl SpeedDistribution {
-    /// Returns the distribution of the rays per second in these intervals.
-    fn of(intervals: &VecDeque<f64>) -> Self {
-        let mut sorted: Vec<f64> = intervals.iter().copied().collect();
-        let mut at = |part| quantile(&mut sorted, part);
-        let (low, median, high) = (at(0.25), at(0.5), at(0.75));
+        let bounces = stats.bounces.iter().map(|bounce| {
+            let times = Stage::OF_BOUNCE.map(|stage| scale * bounce.time(stage));
+            (StageTimes(times), share(bounce.rays, bounce.lanes))
+        });
+        let total = stats.total();
         Self {
-            intervals: intervals.len(),
-            median,
-            notch: 1.57 * (high - low) / (intervals.len() as f64).sqrt(),
+            number,
+            seconds: stats.seconds,
+            rays: stats.rays as f64,
+            lane_use: share(total.rays, total.lanes),
+            bounces: bounces.collect(),
         }
-    }
-
-    /// Returns the ends of the notch around the median, at least 0.
-    fn interval(&self) -> [f64; 2] {
-        [
-            (self.median - self.notch).max(0.0),
-            self.median + self.notch,
-        ]
-    }
-
-    /// Compares the speeds of this strategy with those of `current`, the strategy in use.
-    fn compare_with(&self, current: &Self) -> Comparison {
-        if self.intervals.min(current.intervals) < MIN_INTERVALS {
-            return Comparison::NotEnoughData;
-        }
-        let by = self.median / current.median - 1.0;
-        let margin = (self.notch + current.notch) / current.median;
-        if !(by.is_finite() && margin.is_finite()) {
-            return Comparison::NotEnoughData;
-        }
-        Comparison::Difference(Difference {
-            by,
-            low: by - margin,
-            high: by + margin,
-        })
     }
 }
 
-/// Sorts the values and returns their quantile, interpolated linearly. `part` is in 0..=1, and 0.5 is the median.
-/// Returns 0 if there are no values.
-pub(super) fn quantile(values: &mut [f64], part: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let place = part * values.len().saturating_sub(1) as f64;
-    let at = |place: f64| values.get(place as usize).copied().unwrap_or(0.0);
-    let (below, above) = (at(place.floor()), at(place.ceil()));
-    below + (above - below) * place.fract()
+/// Probability that a confidence interval of any of the differences is wrong.
+const ERROR: f64 = 0.05;
+
+/// Returns the comparison of the methods, given the turns of each, in the order of time. Without turns of `off`, there
+/// is nothing to compare with.
+pub(super) fn compare(measured: &[(Method, Vec<Turn>)]) -> Vec<StrategyComparison> {
+    let off = Method::Compact(Strategy::Off);
+    let turns_of = |wanted: Method| {
+        let found = measured.iter().find(|(method, _)| *method == wanted);
+        found.map_or(&[][..], |(_, turns)| turns)
+    };
+    let base = turns_of(off);
+    let compared = measured.len().saturating_sub(1).max(1) as f64;
+    let error = ERROR / compared;
+    let base_bounces = medians(base);
+    let mut rows: Vec<StrategyComparison> = measured
+        .iter()
+        .map(|(method, turns)| {
+            let rates: Vec<f64> = turns.iter().map(|turn| turn.rays / turn.seconds).collect();
+            let rate = median(rates.iter().copied());
+            let comparison = match *method == off {
+                true => Comparison::Baseline,
+                false => {
+                    let found = difference(turns, base, error);
+                    found.map_or(Comparison::NotEnoughData, Comparison::Difference)
+                }
+            };
+            let mut bounces = medians(turns);
+            let pays = match *method == off {
+                true => Pays::Unknown,
+                false => set_savings(&mut bounces, &base_bounces),
+            };
+            let compact = |turn: &Turn| {
+                let times = turn.bounces.iter().map(|(times, _)| times);
+                times.map(|times| times.of(Stage::Compact)).sum::<f64>()
+            };
+            StrategyComparison {
+                strategy: method.name().to_owned(),
+                is_current: false,
+                is_fastest: false,
+                rays_per_second: rate,
+                interval: median_interval(&rates, ERROR).unwrap_or([rate; 2]),
+                comparison,
+                lane_use: median(turns.iter().map(|turn| turn.lane_use)),
+                compact_us: median(turns.iter().map(compact)),
+                pays,
+                bounces,
+            }
+        })
+        .collect();
+    mark_fastest(&mut rows, measured, error);
+    rows
+}
+
+/// Marks the fastest method, and those that are not clearly slower. Marks none if there are too few rounds.
+fn mark_fastest(rows: &mut [StrategyComparison], measured: &[(Method, Vec<Turn>)], error: f64) {
+    let gain = |row: &StrategyComparison| match row.comparison {
+        Comparison::Baseline => Some(0.0),
+        Comparison::NotEnoughData => None,
+        Comparison::Difference(difference) => Some(difference.by),
+    };
+    let gains: Option<Vec<f64>> = rows.iter().map(gain).collect();
+    let Some(gains) = gains.filter(|gains| gains.len() > 1) else {
+        return;
+    };
+    let places = 0..gains.len();
+    let Some(best) = places.max_by(|&one, &other| gains[one].total_cmp(&gains[other])) else {
+        return;
+    };
+    for (place, (row, (_, turns))) in rows.iter_mut().zip(measured).enumerate() {
+        let against_best = difference(turns, &measured[best].1, error);
+        row.is_fastest =
+            place == best || against_best.is_some_and(|difference| difference.high >= 0.0);
+    }
+}
+
+/// Returns the difference in speed of two methods from their turns; `None` if there are too few. `error` is the
+/// probability that the confidence interval is wrong.
+fn difference(turns: &[Turn], base: &[Turn], error: f64) -> Option<Difference> {
+    let gains: Vec<f64> = turns
+        .iter()
+        .filter_map(|turn| Some((log_seconds_at(base, turn.number)? - log_seconds(turn)).exp()))
+        .filter(|gain| gain.is_finite())
+        .collect();
+    let [low, high] = median_interval(&gains, error)?;
+    Some(Difference {
+        by: median(gains.into_iter()) - 1.0,
+        low: low - 1.0,
+        high: high - 1.0,
+    })
+}
+
+/// Returns the logarithm of a turn's time per ray. All turns render the same samples.
+fn log_seconds(turn: &Turn) -> f64 {
+    (turn.seconds / turn.rays).ln()
+}
+
+/// Returns the logarithm of the time that a turn of a method would have taken as turn `number`: interpolated linearly
+/// between its turns before and after, or that of the nearest turn at both ends. `None` without turns.
+fn log_seconds_at(turns: &[Turn], number: usize) -> Option<f64> {
+    let after = turns.partition_point(|turn| turn.number < number);
+    let before = after.checked_sub(1).and_then(|place| turns.get(place));
+    match (before, turns.get(after)) {
+        (Some(before), Some(after)) => {
+            let part =
+                (number - before.number) as f64 / (after.number - before.number).max(1) as f64;
+            Some(log_seconds(before) * (1.0 - part) + log_seconds(after) * part)
+        }
+        (one, other) => one.or(other).map(log_seconds),
+    }
+}
+
+/// Returns the medians of the figures of each bounce over the turns. Savings are not known.
+fn medians(turns: &[Turn]) -> Vec<MeasuredBounce> {
+    let bounces = turns.iter().map(|turn| turn.bounces.len()).min();
+    let bounce = |place: usize| {
+        let of = |figure: &dyn Fn(&(StageTimes, f64)) -> f64| {
+            median(turns.iter().map(|turn| figure(&turn.bounces[place])))
+        };
+        MeasuredBounce {
+            times: StageTimes(std::array::from_fn(|stage| {
+                of(&|(times, _)| times.0[stage])
+            })),
+            lane_use: of(&|(_, lane_use)| *lane_use),
+            saved_us: None,
+        }
+    };
+    (0..bounces.unwrap_or(0)).map(bounce).collect()
+}
+
+/// Sets the savings of a method's bounces from the times of the same bounces with `off`. Returns the bounces in which
+/// compaction pays.
+fn set_savings(bounces: &mut [MeasuredBounce], off: &[MeasuredBounce]) -> Pays {
+    let has_times = |bounces: &[MeasuredBounce]| {
+        let mut times = bounces.iter().map(|bounce| bounce.times.total());
+        times.any(|time| time > 0.0)
+    };
+    if !has_times(bounces) || !has_times(off) {
+        return Pays::Unknown;
+    }
+    let others = |times: &StageTimes| times.total() - times.of(Stage::Compact);
+    for (bounce, off) in bounces.iter_mut().zip(off) {
+        bounce.saved_us = Some(others(&off.times) - others(&bounce.times));
+    }
+    // Without rays, a bounce takes no time with a strategy that compacts.
+    let reached = bounces
+        .iter()
+        .take_while(|bounce| bounce.times.total() > 0.0);
+    let gains: Vec<f64> = reached
+        .zip(off)
+        .map(|(bounce, off)| off.times.total() - bounce.times.total())
+        .collect();
+    match break_even(&gains) {
+        None => Pays::Everywhere,
+        Some(0) => Pays::Nowhere,
+        Some(bounce) => Pays::Before(bounce as u32),
+    }
 }

@@ -109,7 +109,7 @@ fn start(
     NewestRequestThread::start("alpha", move |request, work| {
         if let Err(error) = pool.install(|| trace(request, work, &on_event)) {
             let problem = format!("no checkerboard behind the picture: {}", error.line());
-            lock(&on_event)(RenderEvent::Problem(problem));
+            lock(&on_event)(RenderEvent::problem(problem));
         }
     })
 }

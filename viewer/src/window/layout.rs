@@ -166,48 +166,6 @@ impl Layout {
     }
 }
 
-/// Regions of the window in which panels are drawn, in physical pixels.
-#[derive(Clone, Copy)]
-pub(super) struct Regions {
-    /// Region of the picture.
-    pub(super) picture: Area,
-    /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
-    pub(super) side: Area,
-    /// Area that the drawn statistics cover, or the properties in their place; `None` if neither are drawn.
-    pub(super) figures: Option<Area>,
-}
-
-impl Regions {
-    /// Returns the parts of the regions without figures: below, right and left of them, and the picture if it has none.
-    pub(super) fn without_figures(self) -> Vec<Area> {
-        let Regions { picture, side, .. } = self;
-        let Some(figures) = self.figures else {
-            return vec![picture];
-        };
-        let (right, bottom) = (figures.x + figures.width, figures.y + figures.height);
-        let mut free = Vec::new();
-        if figures.meets(&side) {
-            let height = side.y + side.height - bottom;
-            let below = Area {
-                y: bottom,
-                height,
-                ..side
-            };
-            let beside = |x: i32, end: i32| Area {
-                x,
-                width: end - x,
-                ..side
-            };
-            let end = side.x + side.width;
-            free.extend([below, beside(right, end), beside(side.x, figures.x)]);
-        }
-        if !figures.meets(&picture) {
-            free.push(picture);
-        }
-        free
-    }
-}
-
 /// Minimum height in logical pixels of a new window with a panel beside the picture, unless the monitor is smaller. All
 /// figures of most scenes and the first hints fit in it.
 const PANEL_HEIGHT: f64 = 512.0;

@@ -1,4 +1,4 @@
-//! Saves under a name that the user chooses in a dialog of the desktop.
+//! Dialogs of the desktop for files to save or to open, and saving under a chosen name.
 
 use std::{
     fs,
@@ -17,6 +17,7 @@ use winit::window::Window;
 use super::save::{Displayed, saved_message};
 use crate::{
     Error,
+    overlay::FigureFormat,
     session::{EditState, RequestedFilm, SceneToSave},
 };
 use raysieve::render::output::PictureFormat;
@@ -26,9 +27,11 @@ use raysieve_scene::{
     can_save_view,
 };
 
-/// The things that can be saved: the displayed picture, the film and the scene.
+/// The things that can be saved: the displayed picture, the figures, the film and the scene.
 pub(super) struct Savable {
     pub(super) displayed: Displayed,
+    /// The figures as text; `None` unless they are to be saved.
+    pub(super) figures: Option<String>,
     /// The film; `None` unless it is to be saved.
     pub(super) film: Option<RequestedFilm>,
     pub(super) scene: SceneToSave,
@@ -61,9 +64,18 @@ pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// What a dialog chooses a file for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Saves to the file.
+    Save,
+    /// Opens the file.
+    Open,
+}
+
 /// The outcome of a dialog.
 pub(super) enum Choice {
-    /// The user has chosen this path of the file to save.
+    /// The user has chosen the file at this path.
     Path(PathBuf),
     /// The user has cancelled the dialog.
     Cancelled,
@@ -73,25 +85,26 @@ pub(super) enum Choice {
 
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog {
+    pub(super) purpose: Purpose,
     /// Name that the dialog proposes.
     proposed: String,
     answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
 }
 
 impl Dialog {
-    /// Creates a dialog that proposes a name, in the folder of the scene's file. Some systems require that this is called
-    /// on the main thread.
-    pub(super) fn new(scene: &Path, proposed: &str, parent: &Window) -> Self {
+    /// Creates a dialog that proposes a name to save to, in the folder of the scene's file. Some systems require that this
+    /// is called on the main thread.
+    pub(super) fn to_save(scene: &Path, proposed: &str, parent: &Window) -> Self {
         notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let (filter, endings): (_, &[_]) = match Scene::foreign_format(scene) {
             None => (
-                "Picture (.png), light with all layers (.exr) or scene (.ron)",
-                &["png", "exr", "ron"],
+                "Picture (.png), light with all layers (.exr), scene (.ron) or figures (.csv, .json)",
+                &["png", "exr", "ron", "csv", "json"],
             ),
             Some(_) => (
-                "Picture (.png) or light with all layers (.exr)",
-                &["png", "exr"],
+                "Picture (.png), light with all layers (.exr) or figures (.csv, .json)",
+                &["png", "exr", "csv", "json"],
             ),
         };
         let dialog = AsyncFileDialog::new()
@@ -102,8 +115,26 @@ impl Dialog {
             .add_filter(filter, endings)
             .set_parent(parent);
         Self {
+            purpose: Purpose::Save,
             proposed: proposed.to_owned(),
             answer: Box::pin(dialog.save_file()),
+        }
+    }
+
+    /// Creates a dialog for a file to open, in the folder of the scene's file. Some systems require that this is called on
+    /// the main thread.
+    pub(super) fn to_open(scene: &Path, parent: &Window) -> Self {
+        notice_failures();
+        let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
+        let dialog = AsyncFileDialog::new()
+            .set_title("Open a scene, a model, or an image to compare with")
+            .set_directory(folder)
+            .set_parent(parent);
+        let name = scene.file_name().unwrap_or(scene.as_os_str());
+        Self {
+            purpose: Purpose::Open,
+            proposed: name.to_string_lossy().into_owned(),
+            answer: Box::pin(dialog.pick_file()),
         }
     }
 
@@ -119,23 +150,36 @@ impl Dialog {
     }
 }
 
-/// Returns the name that is proposed for a file, after the file of the scene: that of a picture or, if `of_scene`, of a new
-/// scene file. Scenes of other renderers cannot be written, so that a picture is proposed.
-pub(super) fn proposed_name(scene: &Path, of_scene: bool) -> String {
+/// What a dialog proposes to save.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proposal {
+    /// The picture.
+    Picture,
+    /// A new scene file. Scenes of other renderers cannot be written, so that a picture is proposed instead.
+    Scene,
+    /// The figures.
+    Figures,
+}
+
+/// Returns the name that is proposed for a file, after the file of the scene.
+pub(super) fn proposed_name(scene: &Path, proposal: Proposal) -> String {
     let stem = scene.file_stem().unwrap_or(scene.as_os_str());
     let stem = stem.to_string_lossy();
-    match of_scene && Scene::foreign_format(scene).is_none() {
-        true if can_save_view(scene) => format!("{stem}-edited.ron"),
-        true => format!("{stem}.ron"),
-        false => format!("{stem}.png"),
+    let is_own_format = Scene::foreign_format(scene).is_none();
+    match proposal {
+        Proposal::Figures => format!("{stem}.csv"),
+        Proposal::Scene if is_own_format && can_save_view(scene) => format!("{stem}-edited.ron"),
+        Proposal::Scene if is_own_format => format!("{stem}.ron"),
+        Proposal::Picture | Proposal::Scene => format!("{stem}.png"),
     }
 }
 
-/// Returns the list of endings under which a picture, the film or the scene at this path can be saved, for people.
+/// Returns the list of endings under which a picture, the film, the scene at this path or the figures can be saved, for
+/// people.
 pub(super) fn offered_endings(scene: &Path) -> &'static str {
     match Scene::foreign_format(scene) {
-        None => ".png, .exr or .ron",
-        Some(_) => ".png or .exr",
+        None => ".png, .exr, .ron, .csv or .json",
+        Some(_) => ".png, .exr, .csv or .json",
     }
 }
 
@@ -159,7 +203,7 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
 }
 
 impl Savable {
-    /// Saves the picture as `.png`, the film as `.exr`, or the scene as `.ron`. The case of the ending is ignored. An
+    /// Saves the picture as `.png`, the film as `.exr`, the scene as `.ron`, or the figures as `.csv` or `.json`. The case of the ending is ignored. An
     /// existing file is replaced, so `path` must not be the file of the current scene.
     ///
     /// # Errors
@@ -167,6 +211,10 @@ impl Savable {
     pub(super) fn save_to(self, path: &Path) -> Result<Saved, Error> {
         check_name(path, &self.scene)?;
         let saved = path.display();
+        if let Some(figures) = self.figures {
+            write_whole(path, |file| file.write_all(figures.as_bytes()))?;
+            return Ok(format!("figures saved to {saved}").into());
+        }
         match PictureFormat::of(path) {
             Some(PictureFormat::Png) => {
                 let png = self.displayed.png()?;
@@ -196,7 +244,7 @@ impl Savable {
 /// Checks whether something can be saved under a chosen name, before it is written.
 ///
 /// # Errors
-/// If the name has another ending than `.png`, `.exr` and `.ron`, or the folder cannot be written. Also if the scene is
+/// If the name has another ending than `.png`, `.exr`, `.ron`, `.csv` and `.json`, or the folder cannot be written. Also if the scene is
 /// to be saved, and cannot be written or names other files relative to another folder.
 pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> {
     let refused = |problem: String| Error::Write {
@@ -216,7 +264,7 @@ pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> 
                 folder_of(own).display()
             )));
         }
-    } else if PictureFormat::of(path).is_none() {
+    } else if PictureFormat::of(path).is_none() && FigureFormat::of(path).is_none() {
         return Err(refused(format!(
             "expected a name that ends in {}",
             offered_endings(own)
@@ -229,8 +277,8 @@ pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> 
 /// cancelled one.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Beginning of the message if no kind of dialog could be opened.
-const FAILED: &str = "Failed to save file";
+/// Beginnings of the messages if no kind of dialog could be opened.
+const FAILED: [&str; 2] = ["Failed to save file", "Failed to pick file"];
 
 /// A log that notices the failures of the dialog library.
 struct FailureLog;
@@ -241,7 +289,9 @@ impl Log for FailureLog {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) && record.args().to_string().starts_with(FAILED) {
+        let text = record.args().to_string();
+        let is_failure = FAILED.iter().any(|failed| text.starts_with(failed));
+        if self.enabled(record.metadata()) && is_failure {
             HAS_FAILED.store(true, Relaxed);
         }
     }

@@ -1,32 +1,36 @@
-//! The window on the desktop and its surface: displays a byte buffer, at a limited rate.
+//! The window on the desktop: input goes to egui, and egui's shapes are drawn at a limited rate.
 
 use std::{
-    num::NonZeroU32,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use softbuffer::{Context, SoftBufferError, Surface};
+use egui::{Context, TexturesDelta, Ui, ViewportId};
 use winit::{
     dpi::{LogicalSize, PhysicalPosition, PhysicalSize},
-    event_loop::ActiveEventLoop,
+    event::WindowEvent,
+    event_loop::{ActiveEventLoop, EventLoopProxy},
     monitor::MonitorHandle,
     window::{Fullscreen, UserAttentionType, Window, WindowAttributes},
 };
 
+use super::{Wake, painter::Painter, theme::Fallback};
 use raysieve_scene::catch_panics::catch_panics;
 
-/// A window and the pixel buffer that it displays.
+/// A window, its widgets, and its surface on the graphics card.
 pub(super) struct Screen {
+    // Dropped before the window.
+    painter: Painter,
+    widgets: egui_winit::State,
     window: Arc<Window>,
-    surface: Surface<Arc<Window>, Arc<Window>>,
-    /// Content of the window: RGBA bytes, rows from the top.
-    rgba: Vec<u8>,
+    /// Shapes of the last pass of the widgets, and changes of textures since the last redraw.
+    shapes: Vec<egui::epaint::ClippedShape>,
+    textures: TexturesDelta,
     /// Width and height of the window's content in physical pixels; never 0.
     size: (u32, u32),
     /// Whether other windows cover the window completely.
     is_occluded: bool,
-    /// Minimum interval between redraws.
+    /// Minimum interval between redraws that show new frames.
     interval: Duration,
     /// Time of the next redraw; `None` if no redraw is requested.
     due: Option<Instant>,
@@ -34,10 +38,11 @@ pub(super) struct Screen {
     drawn: Instant,
 }
 
-/// Minimum interval between redraws while GPUs render: every frame of a 60 Hz display.
+/// Minimum interval between redraws after input, and while GPUs render: every frame of a 60 Hz display.
 const INTERVAL: Duration = Duration::from_millis(16);
 
-/// Minimum interval between redraws while the CPU renders. Tone mapping and drawing take time from the render.
+/// Minimum interval between redraws that show new frames while the CPU renders. Tone mapping and drawing take time from
+/// the render.
 const CPU_INTERVAL: Duration = Duration::from_millis(60);
 
 /// Maximum fraction of the monitor's width and height that a window takes at first, unless its size was saved.
@@ -56,13 +61,15 @@ impl Screen {
     /// `position` is the last upper left corner of the window on the desktop, in physical pixels. The window is shrunk
     /// and moved to fit the monitor there. With `None`, or outside all monitors, the desktop chooses the place.
     ///
-    /// The window is redrawn less often if `renders_on_cpu`. The error is the reason on one line.
+    /// New frames are drawn less often if `renders_on_cpu`. Assistive technologies wake the event loop by `wake`. The
+    /// error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
         size: impl FnOnce(Option<(f64, f64)>) -> (f64, f64),
         position: Option<(i32, i32)>,
         renders_on_cpu: bool,
+        wake: EventLoopProxy<Wake>,
     ) -> Result<Self, String> {
         let (monitor, enlargement) = primary_monitor(event_loop);
         let (width, height) =
@@ -74,7 +81,9 @@ impl Screen {
         let mut attributes = WindowAttributes::default()
             .with_title(title)
             .with_inner_size(inner_size)
-            .with_min_inner_size(MIN_SIZE);
+            .with_min_inner_size(MIN_SIZE)
+            // Assistive technologies must be set up before the window is visible.
+            .with_visible(false);
         let place = position.and_then(|at| visible_place(event_loop, at, (width, height)));
         if let Some((position, size)) = place {
             attributes = attributes.with_position(position).with_inner_size(size);
@@ -83,17 +92,27 @@ impl Screen {
             .create_window(attributes)
             .map_err(|error| super::os_text(&error.to_string()))?;
         let window = Arc::new(window);
-        let surface = catch_panics(|| {
-            let context = Context::new(window.clone())?;
-            Surface::new(&context, window.clone())
-        })
-        .and_then(|surface| surface.map_err(|error| surface_error(&error)))?;
-        let mut screen = Self {
-            size: (0, 0),
+        let PhysicalSize { width, height } = window.inner_size();
+        let size = (width.max(1), height.max(1));
+        let painter = Painter::new(&window, size)?;
+        let mut widgets = egui_winit::State::new(
+            super::theme::context(),
+            ViewportId::ROOT,
+            &*window,
+            Some(window.scale_factor() as f32),
+            None,
+            Some(super::painter::MAX_TEXTURE_SIDE as usize),
+        );
+        widgets.init_accesskit(event_loop, &window, wake);
+        window.set_visible(true);
+        Ok(Self {
+            painter,
+            widgets,
             window,
-            surface,
+            shapes: Vec::new(),
+            textures: TexturesDelta::default(),
+            size,
             is_occluded: false,
-            rgba: Vec::new(),
             interval: if renders_on_cpu {
                 CPU_INTERVAL
             } else {
@@ -101,12 +120,81 @@ impl Screen {
             },
             due: None,
             drawn: Instant::now(),
-        };
-        let PhysicalSize { width, height } = screen.window.inner_size();
-        screen
-            .set_size((width.max(1), height.max(1)))
-            .map_err(|error| surface_error(&error))?;
-        Ok(screen)
+        })
+    }
+
+    /// Returns the context of the window's widgets.
+    pub(super) fn context(&self) -> &Context {
+        self.widgets.egui_ctx()
+    }
+
+    /// Passes an event of the window to the widgets. Returns whether a widget alone reacts to it.
+    pub(super) fn pass_to_widgets(&mut self, event: &WindowEvent) -> bool {
+        let response = self.widgets.on_window_event(&self.window, event);
+        if response.repaint && !matches!(event, WindowEvent::RedrawRequested) {
+            self.refresh_soon();
+        }
+        response.consumed
+    }
+
+    /// Handles an event of assistive technologies, such as a screen reader.
+    pub(super) fn handle_accessibility(&mut self, event: egui_winit::accesskit_winit::WindowEvent) {
+        use egui_winit::accesskit_winit::WindowEvent;
+        match event {
+            WindowEvent::InitialTreeRequested => self.context().enable_accesskit(),
+            WindowEvent::ActionRequested(request) => {
+                self.widgets.on_accesskit_action_request(request);
+            }
+            WindowEvent::AccessibilityDeactivated => self.context().disable_accesskit(),
+        }
+        self.refresh_soon();
+    }
+
+    /// Runs the widgets once with the input since the last call. `add_widgets` gets the area of the whole window, and the
+    /// graphics card for the texture of the picture. The result is displayed by the next [`show`](Self::show), which this requests if a widget asks for it.
+    pub(super) fn run_widgets(&mut self, mut add_widgets: impl FnMut(&mut Ui, &mut Painter)) {
+        let input = self.widgets.take_egui_input(&self.window);
+        let context = self.widgets.egui_ctx().clone();
+        let painter = &mut self.painter;
+        let output = context.run_ui(input, |ui| add_widgets(ui, painter));
+        (self.widgets).handle_platform_output(&self.window, output.platform_output);
+        self.shapes = output.shapes;
+        self.textures.append(output.textures_delta);
+        let viewport = output.viewport_output.get(&ViewportId::ROOT);
+        let delay = viewport.map_or(Duration::MAX, |viewport| viewport.repaint_delay);
+        if let Some(due) = Instant::now().checked_add(delay) {
+            self.refresh_at(due.max(self.drawn + INTERVAL));
+        }
+    }
+
+    /// Adds fonts of the system for displayed characters that other fonts lack, and requests a redraw if there are any.
+    pub(super) fn add_missing_fonts(&mut self, fallback: &mut Fallback) {
+        if fallback.add_missing(self.widgets.egui_ctx(), &self.shapes) {
+            self.refresh_soon();
+        }
+    }
+
+    /// Displays the result of the last [`run_widgets`](Self::run_widgets).
+    ///
+    /// # Errors
+    /// The reason on one line if the graphics card has failed.
+    pub(super) fn show(&mut self) -> Result<(), String> {
+        let context = self.widgets.egui_ctx().clone();
+        let pixels_per_point = context.pixels_per_point();
+        let primitives = context.tessellate(self.shapes.clone(), pixels_per_point);
+        let textures = std::mem::take(&mut self.textures);
+        self.drawn = Instant::now();
+        let PhysicalSize { width, height } = self.window.inner_size();
+        if width > 0 && height > 0 {
+            self.painter.resize((width, height))?;
+        }
+        (self.painter).paint(&primitives, &textures, pixels_per_point)
+    }
+
+    /// Makes a pixel of text at scale 1 as large as `scale` physical pixels.
+    pub(super) fn set_pixels_per_point(&self, scale: f32) {
+        let zoom = scale / self.window.scale_factor() as f32;
+        self.context().set_zoom_factor(zoom);
     }
 
     /// Returns the width and height of the window's content in physical pixels; never 0.
@@ -183,30 +271,26 @@ impl Screen {
         self.window.set_title(title);
     }
 
-    /// Resizes the buffer to the window's new size, and requests a redraw. Ignores the empty size of a minimised
-    /// window. If the display refuses the size, the buffer keeps its old one.
+    /// Records the window's new size, and requests a redraw. Ignores the empty size of a minimized window.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if size.width > 0 && size.height > 0 {
-            // A lost display also ends the event loop, which reports it.
-            let _ = self.set_size(size.into());
-            self.refresh();
+            self.size = size.into();
+            self.refresh_soon();
         }
     }
 
-    fn set_size(&mut self, (width, height): (u32, u32)) -> Result<(), SoftBufferError> {
-        let one = NonZeroU32::MIN;
-        self.surface.resize(
-            NonZeroU32::new(width).unwrap_or(one),
-            NonZeroU32::new(height).unwrap_or(one),
-        )?;
-        self.size = (width, height);
-        self.rgba = vec![0; 4 * width as usize * height as usize];
-        Ok(())
+    /// Requests a redraw for a new frame, at the earliest `interval` after the last one.
+    pub(super) fn refresh(&mut self) {
+        self.refresh_at(self.drawn + self.interval);
     }
 
-    /// Requests a redraw, at the earliest `interval` after the last one.
-    pub(super) fn refresh(&mut self) {
-        self.due.get_or_insert(self.drawn + self.interval);
+    /// Requests a redraw after input, at the earliest 16 ms after the last one.
+    pub(super) fn refresh_soon(&mut self) {
+        self.refresh_at(self.drawn + INTERVAL);
+    }
+
+    fn refresh_at(&mut self, due: Instant) {
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 
     /// Makes the window redraw if a requested redraw is due at `now`. Returns the time at which a later redraw is due;
@@ -218,31 +302,6 @@ impl Screen {
         }
         self.due
     }
-
-    /// Calls `draw` to fill the buffer (RGBA bytes, rows from the top), and displays the buffer.
-    pub(super) fn show(&mut self, draw: impl FnOnce(&mut [u8])) {
-        draw(&mut self.rgba);
-        self.drawn = Instant::now();
-        // A lost display also ends the event loop, which reports it.
-        let _ = self.present();
-    }
-
-    fn present(&mut self) -> Result<(), SoftBufferError> {
-        let mut buffer = self.surface.buffer_mut()?;
-        let (pixels, _) = self.rgba.as_chunks::<4>();
-        for (target, &[red, green, blue, _]) in buffer.iter_mut().zip(pixels) {
-            *target = u32::from_be_bytes([0, red, green, blue]);
-        }
-        buffer.present()
-    }
-}
-
-/// Returns the message of an error of the window's surface, in one line.
-fn surface_error(error: &SoftBufferError) -> String {
-    format!(
-        "cannot draw on the display: {}",
-        super::os_text(&error.to_string())
-    )
 }
 
 /// Height in physical pixels of a usual monitor, on which text at scale 1 has its intended size.

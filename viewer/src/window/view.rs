@@ -1,34 +1,51 @@
-//! The content of the window: the newest picture, tone-mapped and scaled to fit, with panels overlaid.
+//! The content of the window: the newest picture, and figures, editor and messages as egui's widgets.
 
-mod pixel_lines;
-mod side_by_side;
+mod description;
+mod dialogs;
+mod keys;
+mod menu;
+mod panels;
+mod picture;
+mod time_bar;
 
 use std::{sync::Arc, time::Instant};
 
+use egui::{Pos2, Rect, Ui};
 use rayon::ThreadPool;
 
-use self::pixel_lines::as_messages;
+pub(super) use self::{
+    dialogs::{Answer, NamePrompt, Pending, Question},
+    picture::WHOLE,
+    time_bar::HEIGHT as TIME_BAR_HEIGHT,
+};
+use self::{
+    keys::KeyList,
+    panels::PanelTexture,
+    picture::{Drag, Reduced},
+};
 use super::{
-    layout::{Layout, Placement, Regions},
-    message::{MessageKind, Messages, Prompt, Request},
-    properties::Properties,
-    scaling::{BORDER, fit},
+    editor::Editor,
+    layout::{Layout, Placement},
+    message::{Line, MessageKind, Messages},
+    painter::Painter,
     wipe::Wipe,
 };
-use crate::overlay::{
-    Detail, Figures, Overlay, ScrubBar, Units,
-    canvas::Area,
-    fitted::{Fitted, Zoom},
-    scale_for,
+use crate::{
+    overlay::{
+        self, FigureFormat, Overlay, Units,
+        canvas::Area,
+        fitted::{Fitted, Zoom},
+        scale_for,
+    },
+    session::{
+        self, Action, Alpha, DisplayFrame, Frame, InspectedPath, Message, Motion, PixelInfo,
+        Session,
+    },
 };
-use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
-use raysieve::{
-    inspect::debug_view::DebugImage,
-    render::{output::Look, region::Region},
-};
+use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
 
-/// The displayed picture and panels. The methods that change them take effect at the next `draw`, which the caller must
-/// request.
+/// The displayed picture and panels. The methods that change them take effect at the next [`show`](Self::show), which
+/// the caller must request.
 pub(super) struct View {
     /// Newest frame; `None` before the first.
     frame: Option<DisplayFrame>,
@@ -41,52 +58,83 @@ pub(super) struct View {
     overlay: Overlay,
     placement: Placement,
     units: Units,
-    /// Area of the picture when it was last drawn; `None` before the first frame.
+    /// Area of the picture in physical pixels when it was last displayed; `None` before the first frame.
     shown: Option<Fitted>,
-    /// Bar with the time of the animation, as it was last drawn; `None` without one.
-    scrub_bar: Option<ScrubBar>,
+    /// How the picture was made that the graphics card has; `None` if it must be made again.
+    reduced: Option<Reduced>,
     /// Whether the first hints are displayed.
     has_hints: bool,
     /// Comparison of the picture with another image side by side; `None` if there is none.
     wipe: Option<Wipe>,
+    /// Whether the next drag selects the region to render.
+    pub(super) selects_region: bool,
     /// Two corners of the region that is being selected, by column and row; `None` if none is.
     selection: Option<Corners>,
+    /// Drag of the picture in progress; `None` if there is none.
+    drag: Option<Drag>,
     /// Displayed part of the picture.
     zoom: Zoom,
     /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`].
     text_scale: f32,
-    /// Pixel that is described, by column and row; `None` if none is.
-    pixel: Option<(u32, u32)>,
-    /// Newest answer about a pixel, which may be another one than `pixel`.
+    /// Whether the pixel under the pointer is described.
+    pub(super) describes_pixel: bool,
+    /// Pixel under the pointer, by column and row; `None` outside the picture.
+    pointed: Option<(u32, u32)>,
+    /// Newest answer about a pixel, which may be another one than `pointed`.
     pixel_info: Option<PixelInfo>,
-    /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
-    keys: Option<usize>,
-    /// Number of pages of the list of keys when it was last drawn; 1 before that.
-    key_pages: usize,
-    /// Panel of the selected part's properties.
-    pub(super) properties: Properties,
+    keys: KeyList,
+    pub(super) editor: Editor,
+    /// Height of the editor's panel in points when it was last displayed.
+    editor_height: f32,
     messages: Messages,
-    /// The displayed image, scaled to the window's size; `None` if it must be made again.
-    backdrop: Option<Backdrop>,
+    /// Name of a file that is typed; `None` if none is.
+    pub(super) prompt: Option<NamePrompt>,
+    /// Question about unsaved changes; `None` if there is none.
+    pub(super) question: Option<Question>,
+    figures: PanelTexture,
+    legend: PanelTexture,
     pool: ThreadPool,
 }
 
 /// Two pixels in opposite corners of a region, by column and row.
 pub(super) type Corners = ((u32, u32), (u32, u32));
 
-/// The displayed picture or debug image, tone-mapped and scaled to the window, without panels. It is cached until the
-/// image changes.
-struct Backdrop {
-    /// Width and height of the window in pixels.
-    size: (u32, u32),
-    fitted: Fitted,
-    /// Display settings with which the picture was tone-mapped.
-    look: Look,
-    rgba: Vec<u8>,
+/// What a user asks for by the pointer or a widget.
+pub(super) enum Request {
+    /// Executes an action, as its key does.
+    Act(Action),
+    /// Moves the camera.
+    Move(Motion),
+    /// Shows the path of a pixel, or hides it if it is displayed already.
+    Inspect((u32, u32)),
+    /// Focuses the lens on the surface in a pixel.
+    Focus((u32, u32)),
+    /// Removes the inspected path or, without one, the messages.
+    Dismiss,
+    /// Renders only the region between two pixels, or the whole picture if they are equal.
+    Region(Corners),
+    /// Shows the animation at a time in seconds.
+    Seek(f64),
+    /// Shows an animation of the file by its index; `None` shows all.
+    Animation(Option<usize>),
+    /// The pointer is on another pixel than before.
+    Pointed,
+    /// A value was edited.
+    Edited,
+    /// Saves or opens the file whose name was typed; `None` if the user has cancelled.
+    Typed(Option<std::path::PathBuf>),
+    /// Answers the question about unsaved changes.
+    Answer(Answer),
 }
 
 /// Valid factors of the text's size.
 pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
+
+/// Fraction of the height of the figures' panel that the editor takes at most, if figures need the rest.
+const EDITOR_SHARE: f32 = 0.6;
+
+/// Width in points of the editor over the picture; a narrower picture reduces it.
+const EDITOR_WIDTH: f32 = 360.0;
 
 impl View {
     /// Creates a view without a frame, which displays the first hints.
@@ -104,19 +152,25 @@ impl View {
             placement,
             units,
             shown: None,
-            scrub_bar: None,
+            reduced: None,
             has_hints: true,
             wipe: None,
+            selects_region: false,
             selection: None,
+            drag: None,
             zoom: Zoom::default(),
             text_scale,
-            pixel: None,
+            describes_pixel: false,
+            pointed: None,
             pixel_info: None,
-            keys: None,
-            key_pages: 1,
-            properties: Properties::default(),
+            keys: KeyList::default(),
+            editor: Editor::default(),
+            editor_height: 0.0,
             messages: Messages::default(),
-            backdrop: None,
+            prompt: None,
+            question: None,
+            figures: PanelTexture::new("figures"),
+            legend: PanelTexture::new("legend"),
             pool: session::tone_mapping_pool()?,
         })
     }
@@ -124,8 +178,9 @@ impl View {
     /// Displays a new frame. If a debug image is displayed, it stays, and only the frame's statistics are displayed.
     pub(super) fn update(&mut self, frame: Frame) {
         self.frame = Some(frame.into());
+        self.figures.forget();
         if self.debug_image.is_none() {
-            self.backdrop = None;
+            self.reduced = None;
         }
     }
 
@@ -134,7 +189,8 @@ impl View {
         let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
         if pointer(&debug_image) != pointer(&self.debug_image) {
             self.debug_image = debug_image;
-            self.backdrop = None;
+            self.reduced = None;
+            self.legend.forget();
         }
     }
 
@@ -142,7 +198,7 @@ impl View {
     pub(super) fn set_alpha(&mut self, alpha: Option<Alpha>) {
         if alpha != self.alpha {
             self.alpha = alpha;
-            self.backdrop = None;
+            self.reduced = None;
         }
     }
 
@@ -180,31 +236,31 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Handles Escape: closes the topmost panel, which is the list of keys, the hints, the inspected path, the
-    /// messages, the list of parts, or the properties. Returns whether there was one. A message that has just
-    /// disappeared by itself counts as one.
+    /// Handles Escape: closes what is uppermost, which is the question, the list of keys, the hints, the selection of a
+    /// region, the inspected path, the messages, or the editor. Returns whether there was something to close.
     pub(super) fn close_panel(&mut self) -> bool {
-        self.keys.take().is_some()
+        self.question.take().is_some()
+            || self.keys.close()
             || self.hide_hints()
-            || self.hide_path()
-            || self.messages.escape(Instant::now())
-            || self.properties.close()
+            || self.end_selection()
+            || self.close_path_or_messages()
+            || self.editor.close()
     }
 
     /// Removes the inspected path or, without one, the messages. Returns whether there was one.
     pub(super) fn close_path_or_messages(&mut self) -> bool {
-        self.hide_path() || self.messages.close(Instant::now())
+        self.hide_path() || self.messages.close()
+    }
+
+    /// Ends the selection of a region. Returns whether one was in progress.
+    pub(super) fn end_selection(&mut self) -> bool {
+        self.selection = None;
+        std::mem::take(&mut self.selects_region)
     }
 
     /// Removes the first hints. Returns whether they were displayed.
     pub(super) fn hide_hints(&mut self) -> bool {
         std::mem::take(&mut self.has_hints)
-    }
-
-    /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
-    /// [`close_panel`](Self::close_panel).
-    pub(super) fn forget_expired(&mut self) {
-        self.messages.forget_expired();
     }
 
     /// Removes the messages whose display time is over at `now`. Their time stands still if the window is not visible.
@@ -242,6 +298,7 @@ impl View {
     /// Displays the table of bounces in the next units, and displays a message about it.
     pub(super) fn switch_units(&mut self) {
         self.units = self.units.next();
+        self.figures.forget();
         self.say(
             format!("figures: {}", self.units.label()),
             MessageKind::Note,
@@ -261,36 +318,18 @@ impl View {
         self.say(text, MessageKind::Note);
     }
 
-    /// Magnifies the picture by `factor` about a position in window pixels. A factor below 1 shrinks it, at most to its
-    /// fitted size.
-    pub(super) fn magnify(&mut self, factor: f64, at: (f64, f64)) {
-        let max_width = self.overlay.max_pixel_width();
-        self.change_zoom(|fitted, zoom| fitted.zoomed(zoom, factor, max_width, at));
+    /// Returns the displayed figures as text; `None` before the first frame.
+    pub(super) fn figures_text(&self, session: &Session, format: FigureFormat) -> Option<String> {
+        let frame = self.frame.as_ref()?;
+        let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+        let figures = self.figures_of(frame, &stats, session);
+        Some(overlay::figures_as(&figures, format))
     }
 
-    /// Moves the magnified picture by this many window pixels.
-    pub(super) fn move_picture(&mut self, right: f64, down: f64) {
-        self.change_zoom(|fitted, zoom| fitted.moved(zoom, right, down));
-    }
-
-    /// Displays the part of the picture that `change` returns, given the area of the picture and the present part. Does
-    /// nothing before the first frame.
-    fn change_zoom(&mut self, change: impl FnOnce(&Fitted, Zoom) -> Zoom) {
-        if let (Some(shown), Some(frame)) = (&mut self.shown, &self.frame) {
-            self.zoom = change(shown, self.zoom);
-            // Further changes may follow before the next redraw.
-            *shown = Fitted::new(frame.size, shown.region, self.zoom);
-        }
-    }
-
-    /// Outlines a region that is being selected; `None` outlines none.
-    pub(super) fn select(&mut self, selection: Option<Corners>) {
-        self.selection = selection;
-    }
-
-    /// Returns two corners of the region that is being selected; `None` if none is.
-    pub(super) fn selection(&self) -> Option<Corners> {
-        self.selection
+    /// Returns the number of physical pixels per pixel of text at scale 1, in a window of this size in physical pixels.
+    /// `monitor_scale` is that of the monitor.
+    pub(super) fn scale(&self, size: (u32, u32), monitor_scale: f32) -> f32 {
+        monitor_scale.max(scale_for(size.0, size.1)) * self.text_scale
     }
 
     /// Displays the whole picture again.
@@ -298,10 +337,9 @@ impl View {
         self.zoom = Zoom::default();
     }
 
-    /// Displays the description of the picture's pixel in this column and row, from 0 at the upper left; `None`
-    /// displays none.
-    pub(super) fn describe_pixel(&mut self, pixel: Option<(u32, u32)>) {
-        self.pixel = pixel;
+    /// Returns column and row of the pixel under the pointer; `None` outside the picture.
+    pub(super) fn pointed(&self) -> Option<(u32, u32)> {
+        self.pointed
     }
 
     /// Stores the session's answer about a pixel, for the description of that pixel.
@@ -309,48 +347,39 @@ impl View {
         self.pixel_info = Some(info);
     }
 
-    /// Returns the area of the picture when it was last drawn; `None` before the first frame.
+    /// Compares the picture side by side with an image, or ends the comparison.
+    pub(super) fn switch_wipe(&mut self, image: &Arc<ComparisonImage>) {
+        self.wipe = match self.wipe {
+            None => Some(Wipe::new(image.clone())),
+            Some(_) => None,
+        };
+    }
+
+    /// Compares the picture side by side with an image, in place of another one.
+    pub(super) fn show_wipe(&mut self, image: &Arc<ComparisonImage>) {
+        self.wipe = Some(Wipe::new(image.clone()));
+    }
+
+    /// Returns the area of the picture when it was last displayed; `None` before the first frame.
     pub(super) fn shown(&self) -> Option<&Fitted> {
         self.shown.as_ref()
     }
 
-    /// Returns the bar with the time of the animation, as it was last drawn; `None` without one.
-    pub(super) fn scrub_bar(&self) -> Option<&ScrubBar> {
-        self.scrub_bar.as_ref()
-    }
-
-    /// Displays the list of keys from its first page if it is hidden. Otherwise displays its next page, or hides the
-    /// list after the last page.
+    /// Displays or hides the list of keys.
     pub(super) fn switch_keys(&mut self) {
-        let next = self.keys.map_or(0, |page| page + 1);
-        self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
+        self.keys.switch();
     }
 
-    /// Displays a message for some seconds; see [`Messages::show`].
-    pub(super) fn say(&mut self, text: String, kind: MessageKind) {
-        let text = session::for_keyboard(&text);
-        self.messages.show(text, kind, Instant::now());
+    /// Scrolls the list of keys by a key, named as in the table of controls. Returns `false` if the list is hidden, or the
+    /// key does not scroll.
+    pub(super) fn scroll_keys(&mut self, chord: &str) -> bool {
+        self.keys.scroll(chord)
     }
 
-    /// Displays a question about a request until the user answers it, presses Escape or does something else. Returns
-    /// whether a question about that request was displayed already.
-    pub(super) fn ask(&mut self, request: Request, question: String) -> bool {
-        self.messages.ask(request, question)
-    }
-
-    /// Returns whether Escape has removed the question, and no other input has followed.
-    pub(super) fn has_cancelled(&self) -> bool {
-        self.messages.has_cancelled()
-    }
-
-    /// Displays a name that is being typed; `None` removes it.
-    pub(super) fn set_prompt(&mut self, prompt: Option<Prompt>) {
-        self.messages.set_prompt(prompt);
-    }
-
-    /// Removes the question, because the user did something else.
-    pub(super) fn withdraw_question(&mut self) {
-        self.messages.withdraw();
+    /// Displays a message for some seconds; see [`Messages::add`].
+    pub(super) fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
+        let text = message.into().for_keyboard().clone();
+        self.messages.add(text, kind, Instant::now());
     }
 
     /// Returns the time at which the next message disappears; `None` if there is no message.
@@ -358,227 +387,113 @@ impl View {
         self.messages.until()
     }
 
-    /// Draws the picture, the figures and all panels into `rgba`, the RGBA bytes of `size` physical pixels (width,
-    /// height); `scale` is the number of physical pixels per logical pixel. Removes the inspected path and the answer
-    /// about a pixel if the session's camera or scene has changed.
-    pub(super) fn draw(
+    /// Adds all widgets of the window, whose content has `size` physical pixels. Returns what the user asks for. Removes
+    /// the inspected path and the answer about a pixel if the session's camera or scene has changed.
+    pub(super) fn show(
         &mut self,
-        rgba: &mut [u8],
+        ui: &mut Ui,
         size: (u32, u32),
-        scale: f32,
-        look: Look,
-        session: &Session,
-    ) {
-        let scale = scale.max(scale_for(size.0, size.1)) * self.text_scale;
+        session: &mut Session,
+        painter: &mut Painter,
+    ) -> Vec<Request> {
+        let mut requests = Vec::new();
+        let scale = ui.pixels_per_point();
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
+            self.figures.forget();
+            self.legend.forget();
         }
-        let regions = self.draw_frame(rgba, size, look, session);
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
-        // The list of keys covers the whole window, except for messages below it.
-        let region = match self.keys {
-            Some(_) => Area::of(size),
-            None => regions.picture,
-        };
-        let shorten = |text: &str| self.overlay.shortened(size, region, text);
-        let error = session.scene_error();
-        // The loader has printed it.
-        let error = error.map(|error| (shorten(error).unwrap_or(error.to_owned()), true));
-        let texts = self.messages.draw(shorten);
-        let messages: Vec<_> = (error.iter().chain(&texts))
-            .map(|(text, is_problem)| (&**text, *is_problem))
-            .collect();
-        let reserved = self.overlay.messages_height(size, region, &messages);
-        let taken = self.draw_panels(rgba, size, (regions, reserved), session);
-        self.overlay
-            .draw_messages(rgba, size, region, &messages, &taken);
-    }
-
-    /// Draws the picture and the figures. Returns the regions for other panels.
-    fn draw_frame(
-        &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        look: Look,
-        session: &Session,
-    ) -> Regions {
-        self.scrub_bar = None;
+        let whole = Area::of(size);
         let Some(frame) = &self.frame else {
-            rgba.as_chunks_mut().0.fill(BORDER);
-            return Regions {
-                picture: Area::of(size),
-                side: Area::of(size),
-                figures: None,
-            };
+            self.show_messages(ui, to_rect(whole, scale), session);
+            return requests;
         };
-        let pixel_lines = self.pixel_lines();
-        let stats = frame.stats_in(look, self.debug_image.is_some());
-        let mut figures = Figures {
-            stats: &stats,
-            recent: &frame.recent,
-            size: frame.size,
-            state: frame.state,
-            detail: Detail::Full,
-            units: self.units,
-            denoises: look.denoise && self.debug_image.is_none(),
+        let frame_size = frame.size;
+        let bar = self.show_time_bar(ui, whole, session, &mut requests);
+        let above = (size.0, size.1 - bar as u32);
+        let layout = {
+            let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+            let figures = self.figures_of(frame, &stats, session);
+            Layout::new(&self.overlay, above, frame_size, self.placement, &figures)
         };
-        let animation = session.animation();
-        let animation = animation.filter(|_| self.placement != Placement::Off);
-        let bar = animation
-            .as_ref()
-            .map_or(0, |_| self.overlay.scrub_bar_height(size));
-        let above = (size.0, size.1 - bar);
-        let layout = Layout::new(&self.overlay, above, frame.size, self.placement, &figures);
-        let fitted = Fitted::new(frame.size, layout.picture, self.zoom);
+        let fitted = Fitted::new(frame_size, layout.picture, self.zoom);
         self.shown = Some(fitted);
-        let fresh = self.backdrop.take().filter(|backdrop| {
-            backdrop.size == size && backdrop.fitted == fitted && backdrop.look == look
-        });
-        let backdrop = fresh.unwrap_or_else(|| {
-            let debug_image = self.debug_image.as_deref();
-            let alpha = self.alpha.as_ref();
-            let develop = || fit(frame.to_image(look, debug_image, alpha), size, &fitted);
-            Backdrop {
-                size,
-                fitted,
-                look,
-                rgba: self.pool.install(develop),
-            }
-        });
-        rgba.copy_from_slice(&backdrop.rgba);
-        self.backdrop = Some(backdrop);
-        if let Some(wipe) = &mut self.wipe {
-            let pool = &self.pool;
-            let left = session.displayed_name(self.debug_image.is_some());
-            let right = session.compared_labels();
-            let labels = (&mut self.overlay, [&[left.to_owned()], &right[..]]);
-            wipe.draw(rgba, size, &fitted, look, labels, |image| {
-                pool.install(|| fit(image, size, &fitted))
-            });
-        } else if self.debug_image.is_none() {
-            self.overlay
-                .draw_pixel_values(rgba, size, &frame.picture, &fitted);
-        }
-        let rendered = frame.region.map(
-            |Region {
-                 x,
-                 y,
-                 width,
-                 height,
-             }| { ((x, y), (x + width - 1, y + height - 1)) },
-        );
-        for corners in [rendered, self.selection].into_iter().flatten() {
-            self.overlay.draw_outline(rgba, size, &fitted, corners);
-        }
-        if let Some(animation) = animation.filter(|_| bar > 0) {
-            let area = Area {
-                y: above.1 as i32,
-                height: bar as i32,
-                ..Area::of(size)
-            };
-            let bar = (self.overlay).draw_scrub_bar(rgba, size, area, &animation);
-            self.scrub_bar = Some(bar);
-        }
-        let mut regions = Regions {
-            picture: layout.picture,
-            side: layout.picture,
-            figures: None,
-        };
-        if let Some((region, detail)) = layout.figures {
-            figures.detail = detail;
-            let mut free = region;
-            if region.meets(&layout.picture) {
-                // The description of a pixel must have room below figures that cover the picture.
-                let lines = as_messages(&pixel_lines);
-                free.height -= self.overlay.messages_height(size, region, &lines);
-            }
-            regions.figures = self.overlay.draw_stats(rgba, size, free, &figures);
-            if detail == Detail::Full {
-                regions.side = region;
-            }
-        }
-        regions
+        self.update_picture(painter, session);
+        self.show_picture(ui, painter.picture(), session, &mut requests);
+        let picture = to_rect(layout.picture, scale);
+        let beside = self.show_figures(ui, &layout, session, &mut requests);
+        self.show_editor(ui, picture, beside, session, &mut requests);
+        self.show_legend(ui, layout.picture);
+        self.show_path_description(ui, picture);
+        self.show_messages(ui, picture, session);
+        self.keys.show(ui.ctx());
+        self.show_dialogs(ui.ctx(), picture, &mut requests);
+        requests
     }
 
-    /// Draws the panels besides figures and messages: properties, path, legend, hints, list of keys, and description of
-    /// a pixel. Returns their areas, which messages must avoid. The list of keys replaces the properties, and covers
-    /// path, legend and hints, whose areas are then not returned. It leaves the lowest `reserved` pixels free.
-    fn draw_panels(
-        &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        (mut regions, reserved): (Regions, i32),
-        session: &Session,
-    ) -> Vec<Area> {
-        let Regions { picture, side, .. } = regions;
-        let is_alone = side != picture;
-        let shows_properties = self.properties.begin_frame(self.keys.is_none());
-        let mut taken = Vec::new();
-        // Properties in a region of their own replace what is there; over the picture, they cover the path.
-        if shows_properties && is_alone {
-            let panel = self.draw_properties(rgba, size, (side, true), session);
-            regions.figures = panel.or(regions.figures);
+    /// Displays the messages, the description of the pixel under the pointer, and the first hints in the region of the
+    /// picture.
+    fn show_messages(&mut self, ui: &Ui, region: Rect, session: &Session) {
+        let mut lines = Vec::new();
+        // The loader has printed it.
+        if let Some(error) = session.scene_error() {
+            lines.push(Line::Problem(error.to_owned()));
         }
-        if let (Some(path), Some(fitted)) = (&self.path, &self.shown) {
-            let mut region = side;
-            if shows_properties && is_alone {
-                let fits = |region: &Area| self.overlay.fits_path(size, *region, path);
-                let free = regions.without_figures().into_iter().find(fits);
-                region = free.unwrap_or(picture);
-            }
-            taken.push(self.overlay.draw_path(rgba, size, region, path, fitted));
-        }
-        if shows_properties && !is_alone {
-            taken.extend(self.draw_properties(rgba, size, (side, false), session));
-        }
-        if let Some(debug_image) = &self.debug_image {
-            let legend = &debug_image.legend;
-            // Beside the picture, it covers nothing.
-            let free = regions.without_figures();
-            let fits = |region: &Area| self.overlay.fits_legend(size, *region, legend, &taken);
-            let region = free.into_iter().find(fits).unwrap_or(picture);
-            let place = (region, region.meets(&picture));
-            let drawn = (self.overlay).draw_legend(rgba, size, place, legend, &taken);
-            taken.extend(drawn);
+        if self.describes_pixel {
+            let texts = self.pixel_lines().into_iter();
+            lines.extend(texts.filter(|text| !text.is_empty()).map(Line::Text));
         }
         if self.has_hints {
             let hints = session::hints(session.animation().is_some());
-            let hints: Vec<_> = hints.map(|hint| (hint, false)).collect();
-            let free = regions.without_figures();
-            let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints, &taken);
-            if let Some(region) = free.into_iter().find(fits) {
-                let panel = self
-                    .overlay
-                    .draw_messages(rgba, size, region, &hints, &taken);
-                taken.extend(panel);
-            }
+            lines.extend(hints.map(|hint| Line::Hint(hint.to_owned())));
         }
-        let mut uncovered = taken.clone();
-        if let Some(page) = self.keys {
-            let keys: Vec<_> = session::controls().collect();
-            let shown = (&keys[..], page);
-            let drawn = self.overlay.draw_keys(rgba, size, shown, reserved);
-            (self.keys, self.key_pages) = (Some(drawn.page), drawn.pages);
-            uncovered.push(drawn.panel);
-            taken = vec![drawn.panel];
-        }
-        taken.extend(self.draw_pixel_lines(rgba, size, regions, uncovered));
-        taken
+        // The messages do not cover the pixel that they describe.
+        let pointer = ui.input(|input| input.pointer.hover_pos());
+        let is_low = |at: Pos2| at.y > region.bottom() - region.height() / 3.0;
+        let at_top = self.describes_pixel && pointer.is_some_and(is_low);
+        self.messages.show(ui.ctx(), region, at_top, &lines);
     }
 
-    /// Draws the panel of properties in a region, which it has for itself if `is_alone`. Returns the panel's area, or
-    /// `None` if there is no room.
-    fn draw_properties(
+    /// Displays the editor, unless it is hidden: below the figures in their panel `beside` the picture, or else at the
+    /// right edge of the picture.
+    fn show_editor(
         &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        (region, is_alone): (Area, bool),
-        session: &Session,
-    ) -> Option<Area> {
-        let place = (region, is_alone);
-        self.properties
-            .draw(&mut self.overlay, rgba, size, place, session)
+        ui: &mut Ui,
+        picture: Rect,
+        beside: Option<Rect>,
+        session: &mut Session,
+        requests: &mut Vec<Request>,
+    ) {
+        if !self.editor.is_open() {
+            return;
+        }
+        let region = beside.unwrap_or_else(|| {
+            let width = EDITOR_WIDTH.min(picture.width());
+            let left = picture.right() - width;
+            Rect::from_min_max(Pos2::new(left, picture.top()), picture.max)
+        });
+        let mut act = |action| requests.push(Request::Act(action));
+        let (has_changed, height) = panels::framed(ui, "editor", region, |ui| {
+            self.editor.show(ui, session, &mut act)
+        });
+        if height != self.editor_height {
+            self.editor_height = height;
+            ui.request_repaint();
+        }
+        if has_changed {
+            requests.push(Request::Edited);
+        }
     }
+}
+
+/// Converts an area in physical pixels to points of a scale.
+pub(super) fn to_rect(area: Area, scale: f32) -> Rect {
+    let at = |x: i32, y: i32| Pos2::new(x as f32 / scale, y as f32 / scale);
+    Rect::from_min_max(
+        at(area.x, area.y),
+        at(area.x + area.width, area.y + area.height),
+    )
 }

@@ -1,12 +1,10 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
-mod name_prompt;
-mod pixel;
-mod pointer;
-mod properties;
-mod region;
+mod keyboard;
+mod naming;
+mod opening;
+mod requests;
 mod saving;
-mod scrub_bar;
 mod unsaved;
 
 use std::{
@@ -17,29 +15,34 @@ use std::{
     time::{Duration, Instant},
 };
 
-use glam::Vec3;
 use winit::{
-    dpi::{PhysicalPosition, PhysicalSize},
+    dpi::PhysicalSize,
+    event::WindowEvent,
     event_loop::{ActiveEventLoop, EventLoopProxy},
-    keyboard::{ModifiersState, PhysicalKey},
 };
 
 pub(super) use self::unsaved::QuitRequest;
 use self::{
-    name_prompt::NamePrompt,
-    pointer::Drag,
+    keyboard::Keyboard,
     saving::{SaveResult, joined},
 };
 use super::{
-    Wake, layout::window_size, message::MessageKind, screen::Screen, settings::Settings,
-    title::title, view::View,
+    Wake,
+    layout::window_size,
+    message::MessageKind,
+    save_as::Proposal,
+    screen::Screen,
+    settings::Settings,
+    theme::Fallback,
+    title::title,
+    view::{TIME_BAR_HEIGHT, View},
 };
 use crate::{
     Error,
     error::report,
-    overlay,
+    overlay::{self, FigureFormat},
     session::{
-        self, Action, Change, EditState, Ended, FlyDirection, InspectedPath, Motion, ScreenAction,
+        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, ScreenAction,
         Session, SessionEvent, State, ViewOptions,
     },
 };
@@ -59,28 +62,13 @@ pub(super) struct Viewer {
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
-    /// Position of the pointer in physical pixels from the upper left; at first (0, 0). Small movements while a button
-    /// press can still become a click are left out.
-    cursor: PhysicalPosition<f64>,
-    /// Kind of the drag in progress; `None` if there is none.
-    dragging: Option<Drag>,
-    /// Position at which a button was pressed, while that press can still become a click. `None` after a longer
-    /// movement or a release.
-    pressed: Option<PhysicalPosition<f64>>,
-    /// Modifier keys that are held.
-    modifiers: ModifiersState,
-    /// Keys that were already held when the window got the keyboard focus, until they are released.
-    ignored_keys: Vec<PhysicalKey>,
-    /// Whether the window got the keyboard focus with the events that are being handled.
-    has_new_focus: bool,
-    /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
-    held_directions: Vec<(FlyDirection, Instant)>,
-    /// Whether the pixel under the pointer is described.
-    asks_pixel: bool,
+    keyboard: Keyboard,
+    /// Fonts of the system for characters that the embedded font lacks.
+    fallback: Fallback,
     /// Pixel about which the session was asked; `None` if no answer is awaited.
     asked: Option<(u32, u32)>,
-    /// Whether the next drag selects the region to render.
-    selects_region: bool,
+    /// Whether the user has quit, so that the event loop must end.
+    quits: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Threads that are saving pictures, or have finished but are not joined yet.
@@ -93,8 +81,6 @@ pub(super) struct Viewer {
     close_cause: Option<CloseCause>,
     /// Whether no dialog could be opened, which a message has said.
     has_no_dialog: bool,
-    /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
-    name_prompt: Option<NamePrompt>,
 }
 
 /// Why a window closes although the user has not closed it, so that nobody is asked about unsaved changes.
@@ -102,6 +88,8 @@ pub(super) struct Viewer {
 pub(super) enum CloseCause {
     /// The display has destroyed the window.
     Destroyed,
+    /// The graphics card that draws the window has failed.
+    Lost,
     /// A [`Stopper`](super::Stopper) closes the window.
     Stopped,
 }
@@ -134,7 +122,7 @@ impl Viewer {
                     let panel = overlay::panel_width(1.0);
                     let has_bar = scene.timeline.is_some();
                     let bar = if has_bar {
-                        overlay::SCRUB_BAR_HEIGHT
+                        f64::from(TIME_BAR_HEIGHT)
                     } else {
                         0.0
                     };
@@ -146,6 +134,7 @@ impl Viewer {
             },
             settings.position,
             renderer.gpus().is_empty(),
+            wake.clone(),
         )
         .and_then(|screen| {
             let view = View::new(settings.statistics, settings.units, settings.text_scale)
@@ -175,75 +164,42 @@ impl Viewer {
             screen,
             view,
             wake,
-            cursor: PhysicalPosition::default(),
-            dragging: None,
-            pressed: None,
-            modifiers: ModifiersState::empty(),
-            ignored_keys: Vec::new(),
-            has_new_focus: false,
-            held_directions: Vec::new(),
-            asks_pixel: false,
+            keyboard: Keyboard::default(),
+            fallback: Fallback::default(),
             asked: None,
-            selects_region: false,
+            quits: false,
             title_time: None,
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
             close_cause: None,
             has_no_dialog: false,
-            name_prompt: None,
         })
     }
 
-    /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
-    pub(super) fn act(&mut self, action: Action) -> bool {
+    /// Executes an action.
+    pub(super) fn act(&mut self, action: Action) {
         let hinted = self.view.hide_hints();
-        self.view.properties.forget_refusal();
-        let request = match action {
-            Action::Screen(ScreenAction::Quit) => Some(QuitRequest::Key),
-            Action::Screen(ScreenAction::Close) => {
-                let closed = hinted || self.cancel_selection() || self.view.close_panel();
-                (!closed).then_some(QuitRequest::Escape)
-            }
-            _ => None,
-        };
-        self.view.forget_expired();
-        if let Some(request) = request {
-            return !self.may_quit(request);
-        }
-        if action != Action::Screen(ScreenAction::Close) {
-            self.view.withdraw_question();
-        }
+        self.view.editor.forget_refusal();
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
-                    let mut kind = MessageKind::Note;
                     if change == Change::PrintCamera {
                         // Printed for copying. Standard output may be closed.
                         let _ = writeln!(io::stdout(), "{message}");
-                        kind = MessageKind::PrintedNote;
                     }
-                    self.view.say(message, kind);
+                    self.view.say(message, MessageKind::Note);
                 }
                 self.title_time = None;
                 self.update_debug_image();
             }
-            Action::Fly(direction) => {
-                // Ignores the repeat events of a held key.
-                if self
-                    .held_directions
-                    .iter()
-                    .all(|(down, _)| *down != direction)
-                {
-                    self.held_directions.push((direction, Instant::now()));
-                }
-            }
+            Action::Fly(direction) => self.keyboard.fly(direction),
             Action::Screen(ScreenAction::Overlay) => self.view.switch_placement(),
             Action::Screen(ScreenAction::Units) => self.view.switch_units(),
             Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
             Action::Screen(ScreenAction::Pixel) => self.switch_pixel(),
             Action::Screen(ScreenAction::Properties) => {
-                self.view.properties.switch(&mut self.session);
+                self.view.editor.switch(&mut self.session);
             }
             Action::Screen(ScreenAction::Region) => self.switch_selection(),
             Action::Screen(ScreenAction::Wipe) => match self.session.compared() {
@@ -259,98 +215,69 @@ impl Viewer {
                 self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
             }
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
+            Action::Screen(ScreenAction::ExportFigures) => self.ask_name(Proposal::Figures),
+            Action::Screen(ScreenAction::CopyFigures) => self.copy_figures(FigureFormat::Csv),
+            Action::Screen(ScreenAction::CopyFiguresAsJson) => {
+                self.copy_figures(FigureFormat::Json);
+            }
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
-            Action::Screen(ScreenAction::SaveAs) => self.ask_name(false),
-            Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(true),
-            Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
+            Action::Screen(ScreenAction::SaveAs) => self.ask_name(Proposal::Picture),
+            Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(Proposal::Scene),
+            Action::Screen(ScreenAction::Open) => self.ask_to_open(),
+            Action::Screen(ScreenAction::Close) => {
+                if !hinted && !self.view.close_panel() {
+                    self.say("nothing to close; q quits".to_owned());
+                }
+            }
+            Action::Screen(ScreenAction::Quit) => self.quit(QuitRequest::Key),
         }
-        self.screen.refresh();
-        true
+        self.screen.refresh_soon();
     }
 
     /// Removes the first hints, after input that is no action.
     pub(super) fn dismiss_hints(&mut self) {
-        self.view.forget_expired();
         if self.view.hide_hints() {
-            self.screen.refresh();
-        }
-    }
-
-    /// Records which modifier keys are held.
-    pub(super) fn set_modifiers(&mut self, modifiers: ModifiersState) {
-        self.modifiers = modifiers;
-    }
-
-    /// Returns whether a Shift key is held.
-    pub(super) fn shift(&self) -> bool {
-        self.modifiers.shift_key()
-    }
-
-    /// Returns whether a Ctrl key is held.
-    pub(super) fn ctrl(&self) -> bool {
-        self.modifiers.control_key()
-    }
-
-    /// Returns the action of a pressed key, named as in the table of controls; `None` if the key has none. Some keys
-    /// act differently in fly mode.
-    pub(super) fn action(&self, chord: &str) -> Option<Action> {
-        session::action(chord, self.session.is_flying())
-    }
-
-    /// Handles the release of a key, named as in the table of controls: ends the movement of the camera that the key
-    /// causes in fly mode, if any.
-    pub(super) fn release(&mut self, chord: &str) {
-        if let Some(Action::Fly(direction)) = session::action(chord, true) {
-            self.held_directions.retain(|(down, _)| *down != direction);
+            self.screen.refresh_soon();
         }
     }
 
     /// Handles the gain of the keyboard focus.
     pub(super) fn handle_focus(&mut self) {
-        self.has_new_focus = true;
+        self.keyboard.handle_focus();
         if self.opened_position.is_none() {
             self.opened_position = self.screen.position();
         }
     }
 
-    /// Ignores a key that is held, and its repetitions, until it is released.
-    pub(super) fn ignore_until_released(&mut self, key: PhysicalKey) {
-        self.ignored_keys.push(key);
-    }
-
-    /// Returns whether a pressed key may quit. One that is held may not, because users can be too late to release it.
-    /// Nor may one that comes together with the focus: it may have been held for another window, and released before
-    /// this one could notice that it was.
-    pub(super) fn accepts_quit_key(&self, is_repeated: bool) -> bool {
-        !is_repeated && !self.has_new_focus
-    }
-
-    /// Returns whether a key that was pressed or repeated is ignored. A key that was released no longer is.
-    pub(super) fn is_ignored(&mut self, key: PhysicalKey, pressed: bool) -> bool {
-        if !pressed {
-            self.ignored_keys.retain(|ignored| *ignored != key);
+    /// Passes an event of the window to the widgets. Clicks take effect at once, so that later events find what they have
+    /// changed.
+    pub(super) fn pass_to_widgets(&mut self, event: &WindowEvent) {
+        self.screen.pass_to_widgets(event);
+        if matches!(event, WindowEvent::MouseInput { .. }) {
+            self.dismiss_hints();
+            self.run_widgets();
         }
-        self.ignored_keys.contains(&key)
     }
 
-    /// Handles the loss of the keyboard focus, which counts as the release of all keys.
-    pub(super) fn release_all(&mut self) {
-        self.ignored_keys.clear();
-        self.held_directions.clear();
+    /// Handles an event of assistive technologies, such as a screen reader.
+    pub(super) fn handle_accessibility(&mut self, event: egui_winit::accesskit_winit::WindowEvent) {
+        self.screen.handle_accessibility(event);
+        self.run_widgets();
     }
 
-    /// Moves the camera in the directions of the held fly keys up to the time `now`, each from the last call or, if
-    /// that is later, the press of its key. Shift makes the movement faster.
-    fn fly(&mut self, now: Instant) {
-        let speed = if self.shift() { session::FAST } else { 1.0 };
-        let mut by = Vec3::ZERO;
-        for (direction, since) in &mut self.held_directions {
-            by += direction.direction() * (now - *since).as_secs_f32() * speed;
-            *since = now;
-        }
-        if by != Vec3::ZERO {
-            self.move_camera(Motion::Fly(by));
+    /// Runs the widgets with the input so far, and executes what the user asks for by them.
+    pub(super) fn run_widgets(&mut self) {
+        let (size, scale) = (self.screen.size(), self.screen.scale());
+        (self.screen).set_pixels_per_point(self.view.scale(size, scale));
+        let (view, session) = (&mut self.view, &mut self.session);
+        let mut requests = Vec::new();
+        self.screen.run_widgets(|ui, painter| {
+            requests.extend(view.show(ui, size, session, painter));
+        });
+        self.screen.add_missing_fonts(&mut self.fallback);
+        for request in requests {
+            self.execute(request);
         }
     }
 
@@ -406,7 +333,7 @@ impl Viewer {
     /// [`Session::select_hit`]. Displays a message about the selection, unless the panel of properties shows it.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         let selected = self.session.select_hit(&inspected);
-        let selected = selected.filter(|_| !self.view.properties.is_open());
+        let selected = selected.filter(|_| !self.view.editor.is_open());
         let message = selected.map(|selected| format!("{selected}: l edits it"));
         self.view.show_path(inspected, message);
         self.screen.refresh();
@@ -422,13 +349,13 @@ impl Viewer {
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
-    pub(super) fn say(&mut self, message: String) {
+    pub(super) fn say(&mut self, message: impl Into<Message>) {
         self.view.say(message, MessageKind::Note);
         self.screen.refresh();
     }
 
     /// Prints a problem, and displays it, marked as an error, before earlier problems.
-    pub(super) fn say_problem(&mut self, problem: String) {
+    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
         // The problem may be the answer about a pixel.
         self.asked = None;
         self.view.say(problem, MessageKind::Problem);
@@ -438,9 +365,14 @@ impl Viewer {
     /// Does what is due at `now`: moves the flying camera, removes old messages, redraws, and keeps unsaved edits.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
-        self.has_new_focus = false;
-        self.fly(now);
-        let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
+        self.keyboard.forget_new_focus();
+        if let Some(by) = self.keyboard.flown(now) {
+            self.move_camera(Motion::Fly(by));
+        }
+        let flies_on = self
+            .keyboard
+            .is_flying()
+            .then(|| now + self.screen.interval());
         let mut visibility_due = None;
         if self.view.has_timed_message() {
             if self.view.update_messages(self.screen.is_visible(), now) {
@@ -461,10 +393,22 @@ impl Viewer {
         .min()
     }
 
+    /// Draws the window.
     pub(super) fn draw(&mut self) {
-        let (size, scale, look) = (self.screen.size(), self.screen.scale(), self.session.look());
-        self.screen
-            .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
+        self.run_widgets();
+        if let Some(question) = &mut self.view.question {
+            question.is_shown = true;
+        }
+        if let Err(reason) = self.screen.show() {
+            self.record_close_cause(CloseCause::Lost);
+            report(&format!("the graphics card has failed: {reason}"));
+            self.quits = true;
+        }
+    }
+
+    /// Returns whether the user has quit, so that the event loop must end.
+    pub(super) fn quits(&self) -> bool {
+        self.quits
     }
 
     /// Records why the window closes although the user has not closed it. The caller must then end the event loop.
@@ -481,13 +425,14 @@ impl Viewer {
     /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(self) -> Result<Ended, Error> {
         let was_destroyed = self.close_cause == Some(CloseCause::Destroyed);
+        let was_lost = self.close_cause == Some(CloseCause::Lost);
         if !was_destroyed {
             self.save_settings();
         }
         drop(self.screen);
         let saved = self.saved_state.as_ref();
         let unsaved = match self.close_cause {
-            Some(CloseCause::Destroyed) => self.session.changes_to_keep(saved),
+            Some(CloseCause::Destroyed | CloseCause::Lost) => self.session.changes_to_keep(saved),
             Some(CloseCause::Stopped) => self.session.edits_to_keep(saved),
             None => None,
         };
@@ -502,6 +447,10 @@ impl Viewer {
         let ended = match ended {
             Ok(Ended { error: None, .. }) if was_destroyed => Err(Error::Window {
                 problem: "the display has destroyed it".to_owned(),
+            }),
+            Ok(Ended { error: None, .. }) if was_lost => Err(Error::Window {
+                problem: "the graphics card that draws it has failed; start the program again"
+                    .to_owned(),
             }),
             Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),
             failed => failed,
@@ -539,7 +488,6 @@ impl Viewer {
     }
 
     fn move_camera(&mut self, motion: Motion) {
-        self.view.withdraw_question();
         self.title_time = None;
         self.view.hide_hints();
         self.session.move_camera(motion);

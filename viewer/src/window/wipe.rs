@@ -2,33 +2,37 @@
 
 use std::sync::Arc;
 
-use crate::overlay::{Overlay, canvas::Area, fitted::Fitted};
-use raysieve::{
-    film::picture::comparison::ComparisonImage,
-    inspect::debug_view::DebugView,
-    render::output::{DisplayImage, Look},
+use egui::{
+    Align2, Color32, ColorImage, CursorIcon, Id, Key, Pos2, Rect, Sense, Stroke, TextStyle,
+    TextureHandle, TextureOptions, Ui, WidgetInfo,
 };
+
+use super::{painter::MAX_TEXTURE_SIDE, reduce, view::to_rect};
+use crate::{
+    overlay::{
+        colors::{BRIGHT, PANEL},
+        fitted::Fitted,
+    },
+    window::theme::color,
+};
+use raysieve::{film::picture::comparison::ComparisonImage, render::output::Look};
 
 /// A comparison side by side: the picture, or what is displayed instead of it, is left of the line, and the other image
 /// right of it.
 pub(super) struct Wipe {
     image: Arc<ComparisonImage>,
     /// Position of the line, as a fraction of the picture's width, in 0..=1.
-    position: f64,
-    /// The other image, scaled to the window; `None` if it must be made again.
-    backdrop: Option<Backdrop>,
+    position: f32,
+    /// The other image on the graphics card, with the display settings and the divisor with which it was made; `None` if
+    /// it must be made again.
+    texture: Option<(TextureHandle, Look, u32)>,
 }
 
-/// The other image as it is displayed.
-struct Backdrop {
-    size: (u32, u32),
-    fitted: Fitted,
-    look: Look,
-    rgba: Vec<u8>,
-}
+/// Distance from the line in points within which a press drags it.
+const REACH: f32 = 8.0;
 
-/// Distance from the line in logical pixels within which a press drags it.
-const REACH: f64 = 8.0;
+/// Change of the position by an arrow key.
+const KEY_STEP: f32 = 0.02;
 
 impl Wipe {
     /// Creates a comparison with an image, with the line in the middle.
@@ -36,77 +40,106 @@ impl Wipe {
         Self {
             image,
             position: 0.5,
-            backdrop: None,
+            texture: None,
         }
     }
 
-    /// Returns the column of the line in window pixels.
-    fn column(&self, fitted: &Fitted) -> f64 {
-        let line = f64::from(fitted.area.x) + self.position * f64::from(fitted.area.width);
+    /// Returns the column of the line in physical pixels of the window.
+    fn column(&self, fitted: &Fitted) -> f32 {
+        let line = fitted.area.x as f32 + self.position * fitted.area.width as f32;
         let region = fitted.region;
-        line.clamp(f64::from(region.x), f64::from(region.x + region.width))
+        line.clamp(region.x as f32, (region.x + region.width) as f32)
     }
 
-    /// Returns whether a press at column `x` in window pixels drags the line. `scale` is the number of physical pixels
-    /// per logical pixel.
-    pub(super) fn is_at(&self, x: f64, fitted: &Fitted, scale: f64) -> bool {
-        (x - self.column(fitted)).abs() <= REACH * scale
-    }
-
-    /// Moves the line to column `x` in window pixels, within the picture.
-    pub(super) fn move_to(&mut self, x: f64, fitted: &Fitted) {
-        let along = (x - f64::from(fitted.area.x)) / f64::from(fitted.area.width);
-        self.position = along.clamp(0.0, 1.0);
-    }
-
-    /// Returns the other image if it is displayed in column `x` in window pixels, right of the line.
-    pub(super) fn image_at(&self, x: f64, fitted: &Fitted) -> Option<&ComparisonImage> {
+    /// Returns the other image if it is displayed in column `x` in physical pixels, right of the line.
+    pub(super) fn image_at(&self, x: f32, fitted: &Fitted) -> Option<&ComparisonImage> {
         (x >= self.column(fitted)).then_some(&self.image)
     }
 
-    /// Draws the other image right of the line into a window of this size, over the picture, and then the line. `labels`
-    /// are those of what is displayed left and right of it: the first that fits is used. `fit` scales an image to the
-    /// window.
-    pub(super) fn draw(
+    /// Displays the other image right of the line, over the picture, and then the line, which reacts to pointer and arrow
+    /// keys. `labels` are those of what is displayed left and right of it: the first that fits is used.
+    pub(super) fn show(
         &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
+        ui: &mut Ui,
         fitted: &Fitted,
         look: Look,
-        (overlay, labels): (&mut Overlay, [&[String]; 2]),
-        fit: impl FnOnce(DisplayImage) -> Vec<u8>,
+        labels: [&[String]; 2],
     ) {
-        let fresh = self.backdrop.take().filter(|backdrop| {
-            backdrop.size == size && backdrop.fitted == *fitted && backdrop.look == look
-        });
-        let backdrop = fresh.unwrap_or_else(|| Backdrop {
-            size,
-            fitted: *fitted,
-            look,
-            rgba: fit(DisplayImage {
-                size: self.image.size(),
-                rgba: self.image.to_display(look.exposure_stops, look.tone),
-                debug_view: DebugView::Light,
-            }),
-        });
-        let Area {
-            x,
-            y,
-            width,
-            height,
-        } = fitted.region;
-        let line = self.column(fitted).round() as i32;
-        let visible = |at: i32, length: u32| at.clamp(0, length as i32) as usize;
-        let columns = 4 * visible(line, size.0)..4 * visible(x + width, size.0);
-        let row_bytes = 4 * size.0 as usize;
-        for row in visible(y, size.1)..visible(y + height, size.1) {
-            let bytes = row * row_bytes + columns.start..row * row_bytes + columns.end;
-            if let (Some(to), Some(from)) = (rgba.get_mut(bytes.clone()), backdrop.rgba.get(bytes))
-            {
-                to.copy_from_slice(from);
-            }
+        let scale = ui.pixels_per_point();
+        let (area, region) = (to_rect(fitted.area, scale), to_rect(fitted.region, scale));
+        let visible = area.intersect(region);
+        let column = self.column(fitted) / scale;
+        self.update_texture(ui, fitted, look);
+        if let Some((texture, ..)) = &self.texture {
+            let right = Rect::from_min_max(Pos2::new(column, visible.top()), visible.max);
+            let painter = ui.painter_at(right);
+            painter.image(texture.id(), area, super::view::WHOLE, Color32::WHITE);
         }
-        overlay.draw_wipe(rgba, size, fitted, line, labels);
-        self.backdrop = Some(backdrop);
+        let line = Rect::from_x_y_ranges(column - REACH..=column + REACH, visible.y_range());
+        let response = ui.interact(line, Id::new("wipe"), Sense::drag());
+        let percent = f64::from(100.0 * self.position);
+        response.widget_info(|| WidgetInfo::slider(true, percent, "line between both images"));
+        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+        if let Some(at) = response.interact_pointer_pos() {
+            self.position = ((at.x - area.left()) / area.width()).clamp(0.0, 1.0);
+            ui.request_repaint();
+        }
+        if response.has_focus() {
+            let arrows = egui::EventFilter {
+                horizontal_arrows: true,
+                ..egui::EventFilter::default()
+            };
+            ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+            let steps = ui.input(|input| {
+                input.num_presses(Key::ArrowRight) as f32 - input.num_presses(Key::ArrowLeft) as f32
+            });
+            self.position = (self.position + KEY_STEP * steps).clamp(0.0, 1.0);
+        }
+        let painter = ui.painter_at(visible);
+        let edge = Stroke::new(4.0, color(PANEL).gamma_multiply(0.6));
+        painter.vline(column, visible.y_range(), edge);
+        painter.vline(column, visible.y_range(), Stroke::new(2.0, Color32::WHITE));
+        let font = TextStyle::Body.resolve(ui.style());
+        for (texts, is_left) in labels.into_iter().zip([true, false]) {
+            let room = match is_left {
+                true => column - visible.left(),
+                false => visible.right() - column,
+            };
+            let galleys = texts
+                .iter()
+                .map(|text| painter.layout_no_wrap(text.clone(), font.clone(), color(BRIGHT)));
+            let mut fitting = galleys.filter(|galley| galley.size().x + 24.0 <= room);
+            let Some(galley) = fitting.next() else {
+                continue;
+            };
+            let (pivot, x) = match is_left {
+                true => (Align2::RIGHT_TOP, column - 12.0),
+                false => (Align2::LEFT_TOP, column + 12.0),
+            };
+            let place = Pos2::new(x, visible.top() + 12.0);
+            let label = pivot.anchor_size(place, galley.size());
+            painter.rect_filled(label.expand(5.0), 6.0, color(PANEL));
+            painter.galley(label.min, galley, color(BRIGHT));
+        }
+    }
+
+    /// Copies the other image to the graphics card, unless it has it already.
+    fn update_texture(&mut self, ui: &Ui, fitted: &Fitted, look: Look) {
+        let size = self.image.size();
+        let divisor = reduce::reduction(size, fitted.area, MAX_TEXTURE_SIDE);
+        let is_fresh =
+            |(_, made, known): &(TextureHandle, Look, u32)| (*made, *known) == (look, divisor);
+        if self.texture.as_ref().is_some_and(is_fresh) {
+            return;
+        }
+        let rgba = self.image.to_display(look.exposure_stops, look.tone);
+        let (size, rgba) = reduce::reduce(size, rgba, divisor);
+        let image = ColorImage::from_rgba_unmultiplied([size.0 as usize, size.1 as usize], &rgba);
+        let options = TextureOptions {
+            minification: egui::TextureFilter::Linear,
+            ..TextureOptions::NEAREST
+        };
+        let texture = ui.ctx().load_texture("compared", image, options);
+        self.texture = Some((texture, look, divisor));
     }
 }

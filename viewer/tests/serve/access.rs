@@ -38,7 +38,7 @@ fn files_of_the_page_are_served_under_a_strict_policy() {
         ("/", "text/html; charset=utf-8"),
         ("/style.css", "text/css; charset=utf-8"),
         ("/panel.css", "text/css; charset=utf-8"),
-        ("/colours.css", "text/css; charset=utf-8"),
+        ("/colors.css", "text/css; charset=utf-8"),
         ("/view.js", "text/javascript; charset=utf-8"),
         ("/input.js", "text/javascript; charset=utf-8"),
         ("/statistics.js", "text/javascript; charset=utf-8"),

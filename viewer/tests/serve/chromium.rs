@@ -34,7 +34,7 @@ pub(crate) const DESK: Screen = Screen {
     is_dark: false,
 };
 
-/// Screen of a desktop computer with a dark colour scheme.
+/// Screen of a desktop computer with a dark color scheme.
 pub(crate) const DARK: Screen = Screen {
     is_dark: true,
     ..DESK
@@ -46,6 +46,13 @@ pub(crate) const PHONE: Screen = Screen {
     height: 844,
     is_phone: true,
     is_dark: false,
+};
+
+/// Screen of a phone that is held sideways.
+pub(crate) const SIDEWAYS: Screen = Screen {
+    width: 844,
+    height: 390,
+    ..PHONE
 };
 
 /// A browser session and its driver process.
@@ -175,7 +182,14 @@ impl Browser {
         }
     }
 
+    /// Clicks an element, after unfolding the groups that contain it.
     pub(crate) async fn click(&self, selector: &str) {
+        let element = serde_json::to_string(selector).unwrap();
+        let folded = format!(
+            "for (let group = document.querySelector({element})?.closest('details:not([open])'); group; \
+                  group = group.parentElement.closest('details:not([open])')) group.open = true"
+        );
+        self.run(&folded).await;
         let found = self
             .client
             .wait()

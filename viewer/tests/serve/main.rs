@@ -7,7 +7,9 @@ mod browser;
 mod chromium;
 mod compare;
 mod ending;
+mod figures;
 mod gpus;
+mod layout;
 mod live;
 mod messages;
 #[path = "../../../tests/common/gltf.rs"]
@@ -36,6 +38,8 @@ fn main() {
     watch::add(&mut trials);
     ending::add(&mut trials);
     browser::add(&mut trials);
+    layout::add(&mut trials);
+    figures::add(&mut trials);
     gpus::add(&mut trials);
 
     let mut arguments = Arguments::from_args();

@@ -155,6 +155,12 @@ fn the_page_shows_a_problem_beside_later_messages() {
             .wait_for_message(|text| text == "figures: over the picture")
             .await;
         assert!(says_lost(&browser.run(lost).await));
+        // The picture is not the present one.
+        browser.wait_for_text("#state", "connection lost").await;
+        let opacity = "return getComputedStyle(document.getElementById('view')).opacity";
+        let opacity = browser.run(opacity).await;
+        let opacity: f64 = opacity.as_str().unwrap().parse().unwrap();
+        assert!(opacity < 0.5, "{opacity}");
     });
 }
 
@@ -186,9 +192,10 @@ fn a_phone_shows_long_and_earlier_problems() {
             .await;
         // The rest of the long text is reached by scrolling.
         let fits = "const [problem, picture] = ['problem', 'picture'].map((id) => document.getElementById(id));
-            return problem.offsetHeight < 0.7 * picture.offsetHeight && problem.scrollHeight > 2 * problem.clientHeight";
+            const [box, middle] = [problem, picture].map((one) => one.getBoundingClientRect());
+            return box.top > middle.top + 0.6 * middle.height && problem.scrollHeight > 2 * problem.clientHeight";
         assert_eq!(browser.run(fits).await, true);
-        browser.click("#problem").await;
+        browser.click("#dismiss").await;
         let text = browser.run(problem).await;
         assert!(text.as_str().unwrap().contains("pixel 160,0"), "{text}");
         browser.wait_for_text("#earlier", "").await;

@@ -114,7 +114,7 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
 
-    // A light that was off has its colour again. Values outside the range are refused, with a message.
+    // A light that was off has its color again. Values outside the range are refused, with a message.
     viewer.send(r#"{"edit":["sky","strength",-3,false]}"#);
     viewer.wait_for_message("strength -3 not set; must be 0 to 16777215 W/(sr·m²)");
     viewer.wait_for_property("strength", &json!(0.6));

@@ -190,9 +190,9 @@ fn meshes_and_images_are_watched_too() {
     viewer.wait_for_status(|status| status["scene_error"].is_null());
 }
 
-/// Writes an image of one colour.
-fn paint(path: &Path, colour: [u8; 3]) {
-    RgbImage::from_pixel(4, 4, image::Rgb(colour))
+/// Writes an image of one color.
+fn paint(path: &Path, color: [u8; 3]) {
+    RgbImage::from_pixel(4, 4, image::Rgb(color))
         .save(path)
         .unwrap();
 }

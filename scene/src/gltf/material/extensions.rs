@@ -152,7 +152,7 @@ fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T
     Ok(value(written, field)?.unwrap_or(default))
 }
 
-/// Replaces the surface of a material by the rough dielectric that it equals, if it is anisotropic glass: colourless, with
+/// Replaces the surface of a material by the rough dielectric that it equals, if it is anisotropic glass: colorless, with
 /// a volume, without other layers and with textures for its normal, opacity and roughness alone. With a normal map, the
 /// direction of anisotropy must be that of the tangent or across it; without one, the tangents are turned to any other.
 /// Other materials stay as they are. Fails if memory does not suffice.

@@ -41,7 +41,7 @@ pub enum Part {
 pub enum FieldValue {
     /// A number in the unit of the field.
     Number(f32),
-    /// A colour or radiance: linear sRGB, 0 or more per channel.
+    /// A color or radiance: linear sRGB, 0 or more per channel.
     Color(#[serde(with = "super::camera::numbers")] Vec3),
     /// The absorption of a body.
     #[serde(skip)]
@@ -57,12 +57,12 @@ pub enum FieldValue {
 pub enum FieldKind {
     /// A number.
     Number(NumberKind),
-    /// A colour, 0 to `max` per channel.
+    /// A color, 0 to `max` per channel.
     Color {
         /// Largest valid value of a channel.
         max: f32,
     },
-    /// The light of a source, 0 to [`MAX_LIGHT`] per channel: a colour times a strength.
+    /// The light of a source, 0 to [`MAX_LIGHT`] per channel: a color times a strength.
     Light {
         /// Unit of each channel.
         unit: &'static str,
@@ -130,7 +130,7 @@ pub struct Field {
     pub name: &'static str,
     /// Name that users see.
     pub label: &'static str,
-    /// Type of the value, such as a number or a colour, and its valid range.
+    /// Type of the value, such as a number or a color, and its valid range.
     pub kind: FieldKind,
     /// Present value.
     pub value: FieldValue,
@@ -189,7 +189,7 @@ pub(super) enum Slot<'a> {
     /// A number of a scene file in full precision.
     Wide(&'a mut f64),
     Color(&'a mut Vec3),
-    /// A colour of a scene file in full precision.
+    /// A color of a scene file in full precision.
     WideColor(&'a mut DVec3),
     Absorption(&'a mut Absorption),
 }
@@ -258,7 +258,7 @@ impl FieldKind {
         }
     }
 
-    /// Returns whether a value is of this kind, such as a number or a colour.
+    /// Returns whether a value is of this kind, such as a number or a color.
     pub fn accepts(self, value: FieldValue) -> bool {
         match self {
             FieldKind::Number(_) => matches!(value, FieldValue::Number(_)),
@@ -322,7 +322,7 @@ pub(super) const fn number_kind(
     }
 }
 
-/// The kind of a colour of which each channel is at most 1.
+/// The kind of a color of which each channel is at most 1.
 pub(super) const COLOR: FieldKind = FieldKind::Color { max: 1.0 };
 
 /// Unit of a radiance.
@@ -400,7 +400,7 @@ impl Scene {
     /// Returns the scene with another value of a field, clamped to its range.
     ///
     /// # Errors
-    /// One line if the part has no such field, or if the value is of another kind, such as a number for a colour. Also
+    /// One line if the part has no such field, or if the value is of another kind, such as a number for a color. Also
     /// if the value is impossible, such as a time at which the sun is below the horizon.
     pub fn with_field(&self, part: Part, name: &str, value: FieldValue) -> Result<Scene, String> {
         let field = self.field(part, name).ok_or("there is no such value")?;

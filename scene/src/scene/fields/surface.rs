@@ -114,7 +114,7 @@ impl Surface {
     }
 }
 
-/// Returns the field of a colour of which each channel is at most 1.
+/// Returns the field of a color of which each channel is at most 1.
 fn color<'a>(name: &'static str, label: &'static str, slot: &'a mut Vec3) -> Entry<'a> {
     Entry {
         name,
@@ -144,7 +144,7 @@ fn part<'a>(name: &'static str, label: &'static str, slot: &'a mut f32) -> Entry
     value(name, label, fraction(), slot)
 }
 
-/// Returns the field `absorption` of a transparent body. Its value holds a colour and the distance to which the colour
+/// Returns the field `absorption` of a transparent body. Its value holds a color and the distance to which the color
 /// belongs.
 fn absorbed(slot: &mut Absorption) -> Entry<'_> {
     Entry {
@@ -174,7 +174,7 @@ fn index<'a>(
 }
 
 impl Metal {
-    /// Returns the fields of the reflectance: both parts of the index of refraction, or the colour.
+    /// Returns the fields of the reflectance: both parts of the index of refraction, or the color.
     fn entries(&mut self) -> Vec<Entry<'_>> {
         match self {
             Metal::Index { eta, k } => vec![

@@ -63,6 +63,11 @@ impl Triangle {
 pub(super) struct Corner<S: Lanes>([SimdF32<S>; 3]);
 
 impl Flat {
+    /// Returns the memory of the list in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.vertices[..]) + size_of_val(&self.things[..])
+    }
+
     /// Builds the list. `None` if there are primitives other than triangles and spheres.
     pub(super) fn new(primitives: &[Primitive]) -> Option<Flat> {
         let mut ordered: Vec<(u32, &Primitive)> = (0..).zip(primitives).collect();

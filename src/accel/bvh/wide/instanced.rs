@@ -69,7 +69,23 @@ macro_rules! with_vectors {
     };
 }
 
+impl<S: Lanes> InstancedTrees<S> {
+    /// Returns the memory of the trees in bytes.
+    fn bytes(&self) -> usize {
+        let meshes = self.meshes.iter().map(WideTree::bytes);
+        self.scene.bytes() + meshes.sum::<usize>() + size_of_val(&self.entries[..])
+    }
+}
+
 impl SimdInstancedScene {
+    /// Returns the memory of the scene in this form, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.0 {
+            Form::Eight(_, trees) => trees.bytes(),
+            Form::Sixteen(_, trees) => trees.bytes(),
+        }
+    }
+
     /// Prepares a scene. Returns `None` if a child node comes before its parent or does not exist.
     pub fn new(vectors: SimdLevel, scene: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
         Some(SimdInstancedScene(match vectors {

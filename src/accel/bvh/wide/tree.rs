@@ -57,6 +57,13 @@ pub(super) struct WideTree<S: Lanes> {
     pub(super) stack_height: usize,
 }
 
+impl<S: Lanes> WideTree<S> {
+    /// Returns the memory of the tree in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.nodes[..]) + size_of_val(&self.packets[..])
+    }
+}
+
 impl<S: Lanes> Packet<S> {
     /// Returns the number of primitives in the packet.
     #[inline(always)]

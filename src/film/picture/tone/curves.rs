@@ -129,7 +129,7 @@ pub(super) fn aces(light: Vec3) -> Vec3 {
 const NEUTRAL_KNEE: f32 = 0.8 - NEUTRAL_FRESNEL;
 /// Fresnel reflectance that is subtracted from the light.
 const NEUTRAL_FRESNEL: f32 = 0.04;
-/// Strength of the desaturation of bright colours.
+/// Strength of the desaturation of bright colors.
 const NEUTRAL_DESATURATION: f32 = 0.15;
 
 /// Applies the Khronos PBR Neutral curve to linear sRGB. Returns linear light.

@@ -1,5 +1,7 @@
 // Controls that choose an animation of the scene, play it, and show it at a time.
 
+import { followChoice, showChoice } from "./controls.js";
+
 const at = (id) => document.getElementById(id);
 
 // Steps per second of the slider, as of the keys.
@@ -29,7 +31,7 @@ export function updateAnimation({ animation }) {
     listed = String(names);
     list.replaceChildren(new Option("all animations", ""), ...names.map((name, index) => new Option(name, index)));
   }
-  if (document.activeElement !== list) list.value = chosen ?? "";
+  showChoice(list, String(chosen ?? ""));
 }
 
 /** Sends `send` a message for each use of the controls, at most one per display frame. */
@@ -48,6 +50,6 @@ export function followAnimation(send) {
     isMoved = false;
   });
   const list = at("animation-name");
-  list.addEventListener("change", () => send({ animation: list.value === "" ? null : Number(list.value) }));
+  followChoice(list, (value) => send({ animation: value === "" ? null : Number(value) }));
   at("play").addEventListener("click", () => send({ act: "play-animation" }));
 }

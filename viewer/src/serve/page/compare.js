@@ -1,5 +1,7 @@
 // The picture and the image of --compare side by side, with a line between them that can be dragged.
 
+import { buttonOf } from "./controls.js";
+
 const at = (id) => document.getElementById(id);
 
 // Position of the line, as a fraction of the picture's width.
@@ -49,7 +51,8 @@ export function updateComparison(status) {
   name = status.compared ?? "";
   size = status.size;
   shown = status.displayed;
-  at("error-map").hidden = !name;
+  const errorMap = buttonOf("error-map");
+  if (errorMap) errorMap.hidden = !name;
   if (!name) return;
   // The program converts the image with these settings.
   const source = `/compared.png?${status.exposure_stops},${status.tone}`;

@@ -1,5 +1,7 @@
 // Pointer, touch and keyboard input over the picture, turned into messages, at most one of each kind per display frame.
 
+import { usesKey } from "./controls.js";
+
 // Wheel delta per notch, by `WheelEvent.deltaMode` (pixels, lines, pages).
 const NOTCH = [100, 3, 1];
 
@@ -100,13 +102,17 @@ export function follow(picture, send, act, click, point, tools) {
   document.addEventListener("keydown", (event) => {
     // Focused elements that use the key themselves keep it.
     const isCtrl = event.ctrlKey || event.metaKey;
-    // With Ctrl, sliders and colours use no key.
+    const list = event.target.closest("select");
+    if (list && !isCtrl && usesKey(list, event.key)) return;
+    // Selected text is copied instead of the figures.
+    if (isCtrl && event.key.toLowerCase() === "c" && !getSelection().isCollapsed) return;
+    // With Ctrl, sliders and colors use no key.
     // Sliders use no letters, but arrows and the like. Some browsers focus a slider that was dragged.
     const isLetter = (event.key.length === 1 && event.key !== " ") || event.key === "Escape";
     const inputs = isLetter ? "input:not([type=range])" : "input";
-    const users = isCtrl ? "input[type=number], dialog" : `select, ${inputs}, dialog`;
+    const users = isCtrl ? "input[type=number], dialog" : `${inputs}, dialog`;
     if (event.altKey || event.target.closest(users)) return;
-    if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
+    if (event.target.closest("button, summary") && (event.key === " " || event.key === "Enter")) return;
     const shifted = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
     const chord = isCtrl ? `Ctrl+${event.key}` : shifted;
     if (act(chord, event)) event.preventDefault();

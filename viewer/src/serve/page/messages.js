@@ -48,6 +48,7 @@ export const byInput = (keys, gestures) => (touch.matches ? gestures ?? keys : k
 /** Displays the newest problem, and how many others there are. */
 function showProblem() {
   const [text = ""] = problems;
+  at("problems").hidden = !text;
   display("problem", text, text && Math.max(PROBLEM_TIME, CHARACTER_TIME * text.length), closeProblem);
   const earlier = problems.length - 1;
   at("earlier").textContent = earlier > 0 ? `${byInput("click", "tap")}: ${earlier} earlier problem${earlier === 1 ? "" : "s"}` : "";
@@ -88,6 +89,6 @@ export function closeMessages() {
 /** Lets clicks remove messages, and stops their time while the page is hidden. */
 export function followMessages() {
   at("message").addEventListener("click", closeMessage);
-  for (const id of ["problem", "earlier"]) at(id).addEventListener("click", closeProblem);
+  for (const id of ["problem", "earlier", "dismiss"]) at(id).addEventListener("click", closeProblem);
   document.addEventListener("visibilitychange", () => [...timers.keys()].forEach(startTimer));
 }

@@ -1,5 +1,6 @@
 // The editor: the selected part of the scene, and an input for each of its properties. The program sends both.
 
+import { buttonOf, followChoice, showChoice } from "./controls.js";
 import { byInput } from "./messages.js";
 
 const at = (id) => document.getElementById(id);
@@ -20,7 +21,15 @@ const decoded = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) 
 const toHex = (color) => `#${color
   .map((part) => Math.round(255 * encoded(Math.min(part, 1))).toString(16).padStart(2, "0"))
   .join("")}`;
-const toColor = (hex) => [1, 3, 5].map((place) => rounded(decoded(parseInt(hex.slice(place, place + 2), 16) / 255)));
+
+/** Returns the color that a user has chosen, as `hex`, in place of `color`: channels that look alike keep their values. */
+function toColor(hex, color) {
+  const before = toHex(color);
+  return [1, 3, 5].map((place, channel) => {
+    const digits = hex.slice(place, place + 2);
+    return digits === before.slice(place, place + 2) ? color[channel] : rounded(decoded(parseInt(digits, 16) / 255));
+  });
+}
 
 // Position of a number on its slider, from 0 to STEPS, and the number at a position.
 function toPlace(value, { slider: [low, high], is_logarithmic: isLogarithmic }) {
@@ -78,13 +87,17 @@ function row({ id, label, number }) {
   };
   if (!number) {
     const color = input("color", label);
-    color.addEventListener("input", () => edit(toColor(color.value)));
+    // The color before the edit that continues.
+    let start = [0, 0, 0];
+    color.addEventListener("input", () => edit(toColor(color.value, start)));
     color.addEventListener("change", end);
     element.append(color);
     return {
       element,
       show: (value) => {
-        if (document.activeElement !== color || !continues) color.value = toHex(value);
+        if (document.activeElement === color && continues) return;
+        color.value = toHex(value);
+        start = value;
       },
     };
   }
@@ -93,9 +106,9 @@ function row({ id, label, number }) {
     const choice = document.createElement("select");
     choice.setAttribute("aria-label", label);
     choice.append(...names.map((text, place) => new Option(text, String(min + place))));
-    choice.addEventListener("change", () => tell(id, Number(choice.value), false));
+    followChoice(choice, (value) => tell(id, Number(value), false));
     element.append(choice);
-    return { element, show: (value) => { choice.value = String(value); } };
+    return { element, show: (value) => showChoice(choice, String(value)) };
   }
   // A number that has a name is explained beside the label.
   if (names.length) name.textContent += names.map((text, place) => ` (${min + place}: ${text})`).join("");
@@ -152,6 +165,8 @@ function row({ id, label, number }) {
 }
 
 let partsShown;
+// Part that the list displayed last, as text.
+let listedBefore;
 // Rows that are displayed, by part and kind of property.
 let rows = new Map();
 
@@ -179,11 +194,14 @@ export function showEditor(editor) {
   const parts = JSON.stringify(editor.parts);
   if (parts !== partsShown) at("part").replaceChildren(...options(editor.parts));
   partsShown = parts;
-  at("part").value = keyOf(editor.listed);
+  const listed = keyOf(editor.listed);
+  // Whoever selects a part wants to see it.
+  if (listed !== listedBefore && editor.listed) at("editor").open = true;
+  listedBefore = listed;
+  showChoice(at("part"), listed);
   showRows(editor);
   for (const [action, can] of [["undo", editor.can_undo], ["redo", editor.can_redo]]) {
-    const button = at("buttons").querySelector(`[data-action=${action}]`);
-    button?.setAttribute("aria-disabled", String(!can));
+    buttonOf(action)?.setAttribute("aria-disabled", String(!can));
   }
 }
 
@@ -192,15 +210,16 @@ export function forgetRefusals() {
   for (const { forgetRefusal } of rows.values()) forgetRefusal?.();
 }
 
-/** Scrolls to the editor, and leaves the keyboard where it is. */
+/** Unfolds the editor and scrolls to it. The keyboard stays where it is, so that keys keep their actions. */
 export function revealEditor() {
+  at("editor").open = true;
   at("editor").scrollIntoView({ block: "nearest" });
 }
 
-/** Moves the keyboard to the list of parts. */
-export function focusEditor() {
-  at("part").scrollIntoView({ block: "nearest" });
-  at("part").focus();
+/** Unfolds the editor and scrolls to it, or folds it. */
+export function switchEditor() {
+  if (!at("editor").open) return revealEditor();
+  at("editor").open = false;
 }
 
 /** Sends the edit that waits for the next display frame, if any. Call it before what must follow that edit. */
@@ -223,8 +242,8 @@ export function edits(send) {
     if (!waiting) requestAnimationFrame(sendEdit);
     waiting = [part, id, value, !isFirst];
   };
-  at("part").addEventListener("change", () => {
-    const part = JSON.parse(at("part").value);
+  followChoice(at("part"), (value) => {
+    const part = JSON.parse(value);
     sendEdit();
     if (part) send({ select: part });
   });

@@ -1,10 +1,14 @@
 // The page: its connection to the program, the pictures received over it, and the controls.
 
-import { createTimes, showStatistics, switchUnits } from "./statistics.js";
+import { copyText } from "./clipboard.js";
+import { createTimes, exportQuery, showLost, showStatistics, switchUnits } from "./statistics.js";
+import {
+  closeMenu, createButtons, followChoice, forgetChoices, setPressed, showChoice,
+} from "./controls.js";
 import { isOnCompared, switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
-import { edits, focusEditor, forgetRefusals, revealEditor, sendEdit, showEditor } from "./properties.js";
+import { edits, forgetRefusals, revealEditor, sendEdit, showEditor, switchEditor } from "./properties.js";
 import { closeMessages, followMessages, receiveMessages, showMessage } from "./messages.js";
 import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
@@ -51,10 +55,10 @@ const own = {
   pixel: () => {
     at("pixel").hidden = !at("pixel").hidden;
     at("pixel").textContent = "";
-    at("buttons").querySelector("[data-action=pixel]").setAttribute("aria-pressed", String(!at("pixel").hidden));
+    setPressed("pixel", !at("pixel").hidden);
     askPixel();
   },
-  properties: focusEditor,
+  properties: switchEditor,
   wipe: () => showMessage(switchWipe()),
   region: () => showMessage(switchSelection()),
   "whole-picture": switchZoom,
@@ -62,6 +66,9 @@ const own = {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
   "save-as": () => (at("save").open ? at("save").close() : at("save").showModal()),
+  "export-figures": () => (at("export").open ? at("export").close() : openExport()),
+  "copy-figures": () => copyFigures("csv"),
+  "copy-figures-as-json": () => copyFigures("json"),
   keys: () => {
     if (at("keys").open) return at("keys").close();
     at("keys").showModal();
@@ -70,11 +77,33 @@ const own = {
   },
 };
 
+/** Offers the figures as files, in the units of the page. */
+function openExport() {
+  for (const format of ["csv", "json"]) at(`export-${format}`).href = `/figures.${format}${exportQuery()}`;
+  at("export").showModal();
+}
+
+/** Copies the figures to the clipboard in a format, `csv` or `json`, in the units of the page. */
+async function copyFigures(format) {
+  at("export").close();
+  try {
+    const response = await fetch(`/figures.${format}${exportQuery()}`);
+    if (!response.ok) throw new Error(await response.text());
+    await copyText(await response.text());
+    showMessage("figures copied");
+  } catch (error) {
+    showMessage(`figures not copied: ${error.message}`);
+  }
+}
+
 const act = (action) => {
   // A tap on Undo ends the entry of a number in the same frame.
   sendEdit();
   forgetRefusals();
-  return action.render ? send({ act: action.render }) : own[action.screen]();
+  if (action.render) return send({ act: action.render });
+  // What affects the page alone is done next to the menu.
+  closeMenu();
+  return own[action.screen]();
 };
 
 function connect(pause = 500) {
@@ -94,8 +123,12 @@ function connect(pause = 500) {
   socket.addEventListener("open", () => {
     pause = 500;
     at("connection").textContent = "";
+    document.querySelector("main").classList.remove("lost");
+    forgetChoices();
   });
   socket.addEventListener("close", ({ reason }) => {
+    document.querySelector("main").classList.add("lost");
+    showLost();
     at("connection").textContent = reason ? `${reason}; reconnecting` : "no connection; reconnecting";
     setTimeout(connect, pause, Math.min(2 * pause, 5000));
   });
@@ -155,29 +188,19 @@ function explain(list, label, description, heading) {
 function build({ controls, gestures, words, strategies, tones, debug_views: debugViews, stages, fast }) {
   fastFactor = fast;
   createTimes(stages);
-  for (const { heading, label, description, button, keys: bound } of controls) {
+  for (const { heading, label, description, keys: bound } of controls) {
     for (const [key, action] of bound) {
       if (action.fly) flyKeys.set(key, directions[action.fly]);
       else keys.set(key, action);
     }
     explain("key-list", label, description, heading);
-    if (button) {
-      const [[, action]] = bound;
-      const made = document.createElement("button");
-      made.textContent = button;
-      made.title = `${description} (${label})`;
-      made.dataset.action = action.render ?? action.screen;
-      made.addEventListener("click", () => act(action));
-      at("buttons").append(made);
-    }
   }
-  at("buttons").querySelector("[data-action=wipe]").after(at("error-map"));
-  at("error-map").addEventListener("click", () => act({ render: "error-map" }));
+  createButtons(controls, act);
   for (const [gesture, effect] of gestures) explain("gestures", gesture, effect);
   words.forEach(([word, meaning], place) => explain("words", word, meaning, place ? undefined : "Words of the figures"));
   for (const [name, all] of [["strategy", strategies], ["tone", tones], ["debug-view", debugViews]]) {
     at(name).append(...all.map((one) => new Option(one, one)));
-    at(name).addEventListener("change", () => send({ [name]: at(name).value }));
+    followChoice(at(name), (value) => send({ [name]: value }));
   }
 }
 
@@ -228,9 +251,9 @@ function update(status) {
   showStatistics(status);
   size = status.size;
   picture.style.aspectRatio = `${status.size[0]} / ${status.size[1]}`;
-  if (document.activeElement !== at("strategy")) at("strategy").value = status.stats.compaction;
-  if (document.activeElement !== at("tone")) at("tone").value = status.tone;
-  if (document.activeElement !== at("debug-view")) at("debug-view").value = status.debug_view;
+  showChoice(at("strategy"), status.stats.compaction);
+  showChoice(at("tone"), status.tone);
+  showChoice(at("debug-view"), status.debug_view);
   showLegend(status.legend);
   updateAnimation(status);
   updateComparison(status);
@@ -239,20 +262,19 @@ function update(status) {
   const stops = status.exposure_stops;
   at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(2).replace(/0$/, "")} stops`;
   flying = status.flying;
-  at("buttons").querySelector("[data-action=fly]")?.setAttribute("aria-pressed", String(flying));
-  const pause = at("buttons").querySelector("[data-action=pause]");
-  pause?.setAttribute("aria-pressed", String(Boolean(status.state.paused)));
+  setPressed("fly", flying);
+  setPressed("pause", Boolean(status.state.paused));
+  setPressed("denoise", status.denoise);
+  setPressed("compare-strategies", status.state === "comparing");
   at("save-scene").hidden = !status.can_save_scene;
-  const denoise = at("buttons").querySelector("[data-action=denoise]");
-  denoise?.setAttribute("aria-pressed", String(status.denoise));
   receiveMessages(status);
 }
 
 // Magnification per notch of the wheel.
 const ZOOM = 1.25;
 
-// The panel is below the picture, where a legend over the picture would cover much of it.
-const narrow = matchMedia("(max-width: 60rem)");
+// A phone held upright: the picture stays above the panel, which scrolls. There a legend over the picture would cover much of it.
+const narrow = matchMedia("(max-width: 60rem) and (orientation: portrait)");
 
 /** Puts the legend over the picture or, on a narrow screen, below it. */
 function placeLegend() {
@@ -276,7 +298,7 @@ function showLegend(legend) {
   figure.querySelector("p").textContent = legend.note;
   const [bar, numbers] = [figure.querySelector(".bar"), figure.querySelector("ol")];
   bar.hidden = numbers.hidden = !legend.bar.length;
-  bar.style.background = `linear-gradient(to right, ${legend.bar.map((colour) => `rgb(${colour})`)})`;
+  bar.style.background = `linear-gradient(to right, ${legend.bar.map((color) => `rgb(${color})`)})`;
   numbers.replaceChildren(...legend.ticks.map(([place, number]) => {
     const item = document.createElement("li");
     item.textContent = number;
@@ -286,19 +308,21 @@ function showLegend(legend) {
   }));
 }
 
-// A phone held upright: the picture stays above the panel, which scrolls.
-const upright = matchMedia("(max-width: 60rem) and (orientation: portrait)");
 // Time of the last tap on an object in milliseconds, and for how long its selection and path are awaited after it.
 let tapped = -Infinity;
 const TAP_TIME = 2000;
 
 /** Scrolls the editor into view if an object has just been tapped on a phone. */
 function revealTapped() {
-  if (upright.matches && performance.now() - tapped < TAP_TIME) revealEditor();
+  if (narrow.matches && performance.now() - tapped < TAP_TIME) revealEditor();
 }
 
-/** Ends the selection of a region, or hides the path or, without one, messages. Returns whether there was one. */
+/**
+ * Folds the open group of controls, ends the selection of a region, hides the path or removes messages, whichever is
+ * first. Returns whether there was one.
+ */
 function closeTopmost() {
+  if (closeMenu()) return true;
   if (isSelecting()) {
     own.region();
     return true;
@@ -351,6 +375,8 @@ followMessages();
 // A message about the file would be behind the dialog.
 at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());
 at("figures").addEventListener("click", own.overlay);
+at("export").addEventListener("click", ({ target }) => target.closest("a") && at("export").close());
+at("copy").addEventListener("click", () => copyFigures("csv"));
 picture.addEventListener("contextmenu", () => hidePath());
 follow(
   picture,

@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    control_names::control_name,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
+    message::Message,
     render_thread::Frame,
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
@@ -145,15 +145,16 @@ impl Session {
     }
 
     /// Shows the next animation of the file, or after the last one all of them; always returns a message.
-    pub(super) fn next_animation(&mut self) -> Option<String> {
+    pub(super) fn next_animation(&mut self) -> Option<Message> {
         let path = self.scene.path.display();
         let next = match self.animations() {
             ([], _) if self.scene.timeline.is_some() => {
-                return Some(format!(
-                    "{path}: the field `animation` of each Model chooses its animation"
-                ));
+                return Some(
+                    format!("{path}: the field `animation` of each Model chooses its animation")
+                        .into(),
+                );
             }
-            ([_], _) => return Some(format!("{path} has no other animation to choose")),
+            ([_], _) => return Some(format!("{path} has no other animation to choose").into()),
             _ if self.is_at_rest() => Some(0),
             (_, None) => Some(0),
             (animations, Some(chosen)) => Some(chosen + 1).filter(|&next| next < animations.len()),
@@ -175,7 +176,7 @@ impl Session {
     pub(crate) fn choose_animation(
         &mut self,
         animation: Option<usize>,
-    ) -> Result<Option<String>, &'static str> {
+    ) -> Result<Option<Message>, &'static str> {
         if let Err(message) = self.playable() {
             return Ok(message);
         }
@@ -189,20 +190,23 @@ impl Session {
             self.playback.playing = Some((Instant::now(), 0.0));
         }
         self.request_pose(animation, PoseTime::At(0.0));
-        Ok(Some(match animation {
-            Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
-            None => name,
-        }))
+        Ok(Some(
+            match animation {
+                Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
+                None => name,
+            }
+            .into(),
+        ))
     }
 
     /// Plays the animations in a loop, or pauses them; always returns a message.
-    pub(super) fn play_or_pause(&mut self) -> Option<String> {
+    pub(super) fn play_or_pause(&mut self) -> Option<Message> {
         let animation = match self.playable() {
             Ok(animation) => animation,
             Err(message) => return message,
         };
         if self.playback.playing.take().is_some() {
-            return Some(format!("animation paused: {}", animation.text()));
+            return Some(format!("animation paused: {}", animation.text()).into());
         }
         let from = animation.time.unwrap_or(0.0).clamp(0.0, animation.seconds);
         self.playback.playing = Some((Instant::now(), from));
@@ -210,19 +214,21 @@ impl Session {
         let length = animation.length();
         let (animations, chosen) = self.animations();
         let what = match (&animation.name, chosen) {
-            (None, _) => return Some(format!("animation plays: {length} in a loop")),
+            (None, _) => return Some(format!("animation plays: {length} in a loop").into()),
             (Some(name), None) => name.clone(),
             (Some(name), Some(chosen)) => {
                 format!("animation {name}, {} of {}", chosen + 1, animations.len())
             }
         };
-        let next = control_name("j: the next one", "the list Animation has others");
-        Some(format!("playing {what}: {length} in a loop; {next}"))
+        Some(Message::by_input(|input| {
+            let next = input.control("j: the next one", "the list Animation has others");
+            format!("playing {what}: {length} in a loop; {next}")
+        }))
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.
     /// Returns a message if that is not possible.
-    pub(super) fn step_animation(&mut self, frames: f64) -> Option<String> {
+    pub(super) fn step_animation(&mut self, frames: f64) -> Option<Message> {
         let Animation { time, seconds, .. } = match self.playable() {
             Ok(animation) => animation,
             Err(message) => return message,
@@ -244,7 +250,7 @@ impl Session {
 
     /// Shows the animations at a time in seconds, clamped to their length. They play on from there if they play. Returns
     /// a message if that is not possible.
-    pub(crate) fn seek(&mut self, seconds: f64) -> Option<String> {
+    pub(crate) fn seek(&mut self, seconds: f64) -> Option<Message> {
         let animation = match self.playable() {
             Ok(animation) => animation,
             Err(message) => return message,
@@ -283,14 +289,14 @@ impl Session {
 
     /// Pauses the animations, because the scene cannot be shown at the requested time. Reports the problem, and returns
     /// no message.
-    pub(super) fn end_playback(&mut self, problem: String) -> Option<String> {
+    pub(super) fn end_playback(&mut self, problem: String) -> Option<Message> {
         self.playback = Playback::default();
         self.report_problem(problem)
     }
 
     /// Reports a problem about edits that the animation has replaced, if there are any, given the edits before the change
     /// of the time. Returns no message.
-    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) -> Option<String> {
+    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) -> Option<Message> {
         let kept = self.edits();
         let is_lost = |edit: &&FieldEdit| {
             !kept
@@ -339,12 +345,12 @@ impl Session {
     ///
     /// # Errors
     /// A message if it has none. `None` if there is no thread to make poses, which is reported as a problem.
-    fn playable(&self) -> Result<Animation, Option<String>> {
+    fn playable(&self) -> Result<Animation, Option<Message>> {
         let name = self.scene.path.display();
         match (self.animation(), &self.loader) {
-            (None, _) => Err(Some(format!(
-                "{name} has no animation to play; open an animated glTF file"
-            ))),
+            (None, _) => Err(Some(
+                format!("{name} has no animation to play; open an animated glTF file").into(),
+            )),
             (Some(_), None) => Err(self.report_problem(format!(
                 "{name}: not animated: the system has no free thread for it; restart the program"
             ))),

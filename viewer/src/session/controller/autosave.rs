@@ -303,7 +303,7 @@ impl Session {
                     file.message_about_others(&open)
                 };
                 if let Some(message) = message {
-                    lock(&on_event)(RenderEvent::Problem(message));
+                    lock(&on_event)(RenderEvent::problem(message));
                 }
             });
     }

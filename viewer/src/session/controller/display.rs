@@ -7,12 +7,12 @@ use super::Session;
 use crate::session::{
     DisplayFrame,
     commands::Command,
-    control_names::control_name,
     debug_views::DebugViewRequest,
     derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
     difference::{error_map, image_label},
     inspection_scene::SceneView,
     lock,
+    message::Message,
     oidn_image::OidnImages,
     render_thread::RenderEvent,
     transparency::Alpha,
@@ -65,24 +65,24 @@ impl Session {
             && !self.has_said_other_view
         {
             let name = image.path().file_name().unwrap_or_default();
-            let message = format!(
-                "this is not the view of {} any more; {} shows that view again",
-                name.to_string_lossy(),
-                control_name("0", "Home")
-            );
+            let name = name.to_string_lossy();
+            let message = Message::by_input(|input| {
+                let home = input.control("0", "Home");
+                format!("this is not the view of {name} any more; {home} shows that view again")
+            });
             self.has_said_other_view = true;
-            lock(&self.on_event)(RenderEvent::Message(message));
+            lock(&self.on_event)(RenderEvent::message(message));
         }
     }
 
     /// Displays the error map of the picture and the other image, or the picture again. Returns a message; `None` if
     /// that is not possible, which is reported as a problem.
-    pub(super) fn switch_error_map(&mut self) -> Option<String> {
+    pub(super) fn switch_error_map(&mut self) -> Option<Message> {
         if self.ends_derived_image(DerivedImage::ErrorMap) {
-            return Some("picture instead of the error map".to_owned());
+            return Some("picture instead of the error map".into());
         }
         let Some(image) = self.compared.clone() else {
-            return Some(NOTHING_TO_COMPARE.to_owned());
+            return Some(NOTHING_TO_COMPARE.into());
         };
         let (size, expected) = (self.size, image.size());
         if size != expected {
@@ -105,9 +105,9 @@ impl Session {
 
     /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if that is
     /// not possible, which is reported as a problem.
-    pub(super) fn switch_oidn(&mut self) -> Option<String> {
+    pub(super) fn switch_oidn(&mut self) -> Option<Message> {
         if self.ends_derived_image(DerivedImage::Denoised) {
-            return Some("picture without denoising".to_owned());
+            return Some("picture without denoising".into());
         }
         match Oidn::find() {
             Ok(oidn) => self.show_oidn(oidn),
@@ -117,7 +117,7 @@ impl Session {
 
     /// Displays the picture denoised by Open Image Denoise. Returns a message; `None` if that is not possible, which is
     /// reported as a problem.
-    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> Option<String> {
+    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> Option<Message> {
         let mut images = OidnImages::new(oidn);
         let compute = move |request: &DerivedImageRequest| images.image(request);
         let shown = "denoised by Open Image Denoise, once it is ready";
@@ -138,13 +138,13 @@ impl Session {
         kind: DerivedImage,
         compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
         shown: &str,
-    ) -> Option<String> {
+    ) -> Option<Message> {
         self.set_debug_view(DebugView::Light);
         let on_event = self.on_event.clone();
         match DerivedImageThread::start(kind, compute, move |event| lock(&on_event)(event)) {
             Ok(thread) => {
                 self.derived = Some(thread);
-                Some(shown.to_owned())
+                Some(shown.into())
             }
             Err(error) => self.report_problem(format!(
                 "the image cannot be computed: {error}; close other programs"
@@ -187,11 +187,11 @@ impl Session {
     }
 
     /// Displays this debug view, or the picture for `DebugView::Light`; always returns a message.
-    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<String> {
+    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<Message> {
         self.debug_view = debug_view;
         self.derived = None;
         self.request_debug_view();
-        Some(format!("debug view: {}", self.debug_view.name()))
+        Some(format!("debug view: {}", self.debug_view.name()).into())
     }
 
     /// Returns the selected debug view; `DebugView::Light` is the picture itself.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Session;
-use crate::session::editing::described;
+use crate::session::{editing::described, message::Message};
 use raysieve_scene::{Camera, Part, PartState, Scene};
 
 /// The steps that can be undone and redone.
@@ -158,9 +158,9 @@ impl Session {
 
     /// Reverts the last change. Returns a message, also if there is nothing to undo, or `None` after a change of the
     /// camera, which is visible.
-    pub(super) fn undo(&mut self) -> Option<String> {
+    pub(super) fn undo(&mut self) -> Option<Message> {
         let Some(step) = self.history.past.pop() else {
-            return Some("nothing to undo".to_owned());
+            return Some("nothing to undo".into());
         };
         let (inverse, message) = self.put_step(step, "undone");
         self.history.future.push(inverse);
@@ -169,9 +169,9 @@ impl Session {
 
     /// Repeats the change that was undone last. Returns a message, also if there is nothing to redo, or `None` after a
     /// change of the camera, which is visible.
-    pub(super) fn redo(&mut self) -> Option<String> {
+    pub(super) fn redo(&mut self) -> Option<Message> {
         let Some(step) = self.history.future.pop() else {
-            return Some("nothing to redo".to_owned());
+            return Some("nothing to redo".into());
         };
         let (inverse, message) = self.put_step(step, "redone");
         self.history.past.push(inverse);
@@ -181,7 +181,7 @@ impl Session {
     /// Restores the state of a step. Returns the inverse step, and for an edit a message that names the edited part of
     /// the scene and ends with `verb`. `None` replaces the message if the step is one of the camera, because its effect
     /// is visible.
-    fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<String>) {
+    fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<Message>) {
         self.history.end_gesture();
         match step {
             Step::View(camera) => {
@@ -197,7 +197,7 @@ impl Session {
                 }
                 self.put_scene(scene.into());
                 let message = format!("change of {} {verb}", described(&self.scene, part));
-                (Step::Part(part, state), Some(message))
+                (Step::Part(part, state), Some(message.into()))
             }
         }
     }

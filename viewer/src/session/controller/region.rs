@@ -1,13 +1,13 @@
 //! Restricts the render to a region of the picture.
 
 use super::Session;
-use crate::session::{commands::Command, control_names::control_name};
+use crate::session::{commands::Command, message::Message};
 use raysieve::render::region::Region;
 
 impl Session {
     /// Renders only the pixels between two corners, given by column and row, which belong to the region; corners
     /// outside the picture are moved to its edge. Returns a message.
-    pub(crate) fn set_region(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<String> {
+    pub(crate) fn set_region(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Message> {
         let range = |one: u32, other: u32, length: u32| {
             let (first, last) = (one.min(other), one.max(other).min(length - 1));
             (first.min(last), last)
@@ -22,25 +22,26 @@ impl Session {
         };
         self.region = Some(region);
         self.render.send(Command::Region(Some(region)));
-        Some(format!(
-            "rendering {} × {} pixels at {left},{top}; {}: the whole picture",
-            region.width,
-            region.height,
-            control_name("O", "Region, then a tap")
-        ))
+        let Region { width, height, .. } = region;
+        Some(Message::by_input(|input| {
+            let whole = input.control("O", "Region, then a tap");
+            format!(
+                "rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture"
+            )
+        }))
     }
 
     /// Renders the whole picture again; always returns a message.
-    pub(super) fn clear_region(&mut self) -> Option<String> {
+    pub(super) fn clear_region(&mut self) -> Option<Message> {
         Some(match self.region {
             Some(_) => {
                 self.forget_region();
-                "rendering the whole picture".to_owned()
+                "rendering the whole picture".into()
             }
-            None => format!(
-                "the whole picture is rendered already; {} selects a region",
-                control_name("o", "Region")
-            ),
+            None => Message::by_input(|input| {
+                let selects = input.control("o", "Region");
+                format!("the whole picture is rendered already; {selects} selects a region")
+            }),
         })
     }
 

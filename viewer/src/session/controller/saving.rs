@@ -12,10 +12,10 @@ use crate::{
     error::report,
     session::{
         commands::Command,
-        control_names::{control_name, for_keyboard},
         editing::described,
         film::RequestedFilm,
         loader::shown_options,
+        message::Message,
         orbit::have_same_lens,
         render_thread::{Ended, has_failed},
     },
@@ -226,7 +226,7 @@ impl SceneToSave {
             None => Ok(()),
             Some(why) => Err(Error::Write {
                 path: target.to_owned(),
-                problem: format!("not saved: {}", for_keyboard(&why)),
+                problem: format!("not saved: {}", why.for_keyboard()),
             }),
         }
     }
@@ -260,10 +260,12 @@ impl SceneToSave {
 
 /// Returns why the scene's file at `path` can be written neither with changes nor as a new scene, and what to do
 /// instead. Returns `None` for the scenes of this program and for models.
-pub(super) fn write_refusal(path: &Path) -> Option<String> {
+pub(super) fn write_refusal(path: &Path) -> Option<Message> {
     let format = Scene::foreign_format(path)?;
-    let prints = control_name("; k prints its changes", "");
-    Some(format!("a {format} scene cannot be written{prints}"))
+    Some(Message::by_input(|input| {
+        let prints = input.control("; k prints its changes", "");
+        format!("a {format} scene cannot be written{prints}")
+    }))
 }
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty

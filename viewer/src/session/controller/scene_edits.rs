@@ -7,11 +7,11 @@ use super::{
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
-    control_names::{control_name, for_keyboard},
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
     light_groups::{NUMBER, listed_part, listed_parts},
     loader::shown_options,
+    message::Message,
     orbit::Orbit,
 };
 use raysieve_scene::{
@@ -118,14 +118,14 @@ impl Session {
         id: &str,
         value: FieldValue,
         continuity: Continuity,
-    ) -> Result<Option<String>, &'static str> {
+    ) -> Result<Option<Message>, &'static str> {
         if continuity == Continuity::Begins {
             // Also if this change has no effect, the following ones belong to a new drag.
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
         if let Some(refusal) = self.editing.range_refusal(seen, part, id, value) {
-            return Ok(Some(refusal));
+            return Ok(Some(refusal.into()));
         }
         if id == NUMBER {
             self.editing.select_number(&self.scene, part, value)?;
@@ -158,7 +158,7 @@ impl Session {
     }
 
     /// Reports that an edit of a part was refused, for this reason. Returns no message.
-    fn report_refusal(&self, part: Part, why: &str) -> Option<String> {
+    fn report_refusal(&self, part: Part, why: &str) -> Option<Message> {
         let of = described(&self.scene, part);
         self.report_problem(format!("{of} not changed: {why}"))
     }
@@ -182,15 +182,15 @@ impl Session {
     }
 
     /// Changes the selected component by `steps` steps. Selects a part instead if none is selected. Returns a message.
-    pub(super) fn step_component(&mut self, steps: f32) -> String {
+    pub(super) fn step_component(&mut self, steps: f32) -> Message {
         let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
-            return self.choose_part(true);
+            return self.choose_part(true).into();
         };
         let refusal = self
             .edit(part, id, value, Continuity::ByTime)
             .ok()
             .flatten();
-        refusal.unwrap_or_else(|| self.editing.status(self.seen()))
+        refusal.unwrap_or_else(|| self.editing.status(self.seen()).into())
     }
 
     /// Returns the edits of the scene, without those of the camera.
@@ -232,7 +232,7 @@ impl Session {
         let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file, S to another one".to_owned(),
-            (false, Some(why)) => for_keyboard(&why),
+            (false, Some(why)) => why.for_keyboard().clone(),
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
                 let lack = match missing.is_empty() {
@@ -254,7 +254,7 @@ impl Session {
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
     /// reported as a problem.
-    pub(super) fn save_to_scene(&mut self) -> Option<String> {
+    pub(super) fn save_to_scene(&mut self) -> Option<Message> {
         let path = self.scene.path.display();
         let saved = match (
             can_save_view(&self.scene.path),
@@ -263,20 +263,22 @@ impl Session {
             (true, _) => self
                 .write_to_scene()
                 .map_err(|error| self.save_problem(&error)),
-            (false, Some(why)) => Err(format!("{path}: {why}")),
-            (false, None) => Err(format!(
-                "{path} is a model, which cannot store changes; {} saves a scene that shows it",
-                control_name(SAVE_AS, "Save as")
-            )),
+            (false, Some(why)) => Err(why.map(|why| format!("{path}: {why}"))),
+            (false, None) => Err(Message::by_input(|input| {
+                let save_as = input.control(SAVE_AS, "Save as");
+                format!(
+                    "{path} is a model, which cannot store changes; {save_as} saves a scene that shows it"
+                )
+            })),
         };
         match saved {
-            Ok(message) => Some(message),
+            Ok(message) => Some(message.into()),
             Err(problem) => self.report_problem(problem),
         }
     }
 
     /// Returns a problem on one line: what was not saved to the scene's file, why, and what to do instead.
-    fn save_problem(&self, error: &raysieve_scene::Error) -> String {
+    fn save_problem(&self, error: &raysieve_scene::Error) -> Message {
         use raysieve_scene::Error;
         let path = &self.scene.path;
         let what = format!(
@@ -286,16 +288,20 @@ impl Session {
         );
         match error {
             // Saving under another name also needs the text of the file.
-            Error::File { .. } if matches!(path.try_exists(), Ok(false)) => format!(
-                "{what}: the file does not exist any more; put it back and press {}",
-                control_name("K again, or k prints them", "Save scene again")
-            ),
-            Error::File { problem, .. } => format!("{what}: {problem}"),
-            Error::Write { problem, .. } => {
-                let save_as = control_name(SAVE_AS, "Save as");
-                format!("{what}: {problem}, with {save_as}")
+            Error::File { .. } if matches!(path.try_exists(), Ok(false)) => {
+                Message::by_input(|input| {
+                    let again = input.control("K again, or k prints them", "Save scene again");
+                    format!(
+                        "{what}: the file does not exist any more; put it back and press {again}"
+                    )
+                })
             }
-            _ => format!("{} not saved: {error}", words(true, &self.edits())),
+            Error::File { problem, .. } => format!("{what}: {problem}").into(),
+            Error::Write { problem, .. } => Message::by_input(|input| {
+                let save_as = input.control(SAVE_AS, "Save as");
+                format!("{what}: {problem}, with {save_as}")
+            }),
+            _ => format!("{} not saved: {error}", words(true, &self.edits())).into(),
         }
     }
 

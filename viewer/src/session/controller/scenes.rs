@@ -7,6 +7,7 @@ use crate::session::{
     commands::NewRenderer,
     inspection_scene::InspectionScene,
     loader::{LoadReason, Loaded},
+    message::Message,
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
@@ -15,12 +16,12 @@ use raysieve_scene::{LoadOptions, Scene, escaped};
 impl Session {
     /// Requests a scene or model file, which is displayed once loaded. If loading fails, a problem is reported and the
     /// current scene stays. Returns a message about the request; `None` if it is not possible.
-    pub(crate) fn open_file(&self, path: PathBuf) -> Option<String> {
+    pub(crate) fn open_file(&self, path: PathBuf) -> Option<Message> {
         let name = path.display().to_string();
         match &self.loader {
             Some(loader) => {
                 loader.open(path);
-                Some(format!("loading {name}"))
+                Some(format!("loading {name}").into())
             }
             None => self.report_problem(format!(
                 "{name}: not loaded: the system has no free thread for it; restart the program"
@@ -30,7 +31,7 @@ impl Session {
 
     /// Executes an event that a background thread of the session has reported. Returns a message to display, or `None`
     /// if there is none.
-    pub(crate) fn handle_event(&mut self, event: SessionEvent) -> Option<String> {
+    pub(crate) fn handle_event(&mut self, event: SessionEvent) -> Option<Message> {
         match event {
             SessionEvent::Loaded(loaded) => self.show(*loaded),
             SessionEvent::SceneError(scene_error) => {
@@ -42,7 +43,7 @@ impl Session {
                 self.record_view_separately();
                 let focused = self.orbit.focus_on(point);
                 self.render_view();
-                focused.map(|metres| format!("focus at {metres:.3} m"))
+                focused.map(|metres| format!("focus at {metres:.3} m").into())
             }
             SessionEvent::GpusFailed => {
                 if let Some(loader) = &self.loader {
@@ -56,10 +57,10 @@ impl Session {
 
     /// Shows the scene from the next camera of its file, which `Home` then returns to. Always returns a message, also
     /// if the file has no cameras.
-    pub(super) fn next_camera(&mut self) -> Option<String> {
+    pub(super) fn next_camera(&mut self) -> Option<Message> {
         let cameras = &self.scene.cameras;
         if cameras.is_empty() {
-            return Some("the file has no cameras to choose from".to_owned());
+            return Some("the file has no cameras to choose from".into());
         }
         let index = self.file_camera.map_or(0, |last| last + 1) % cameras.len();
         let (name, number) = (&cameras[index].name, index + 1);
@@ -75,7 +76,7 @@ impl Session {
         self.orbit.replace_home(camera);
         self.orbit.reset();
         self.render_view();
-        Some(message)
+        Some(message.into())
     }
 
     /// Returns whether fly mode is on: keys move the camera and dragging looks around.
@@ -88,7 +89,7 @@ impl Session {
     ///
     /// Returns a message if a loaded file required a new renderer; `None` after an edit, or if the previous renderer
     /// continues.
-    fn show(&mut self, loaded: Loaded) -> Option<String> {
+    fn show(&mut self, loaded: Loaded) -> Option<Message> {
         let Loaded {
             read,
             scene,
@@ -98,7 +99,7 @@ impl Session {
         let replaced = renderer.is_some();
         let renderer = renderer.map(|(renderer, trees)| {
             self.set_inspection_scene(scene.clone(), trees);
-            self.prepared(renderer, &scene)
+            self.prepared(renderer, &scene, reason)
         });
         if reason == LoadReason::Edited {
             self.render_view_with(renderer);
@@ -161,7 +162,7 @@ impl Session {
             self.report_earlier_autosaves();
         }
         let verb = if opened { "opened" } else { "reloaded" };
-        replaced.then(|| format!("{} {verb}{edited}", scene.path.display()))
+        replaced.then(|| format!("{} {verb}{edited}", scene.path.display()).into())
     }
 
     /// Replaces the scene of path inspection and debug views.
@@ -171,15 +172,24 @@ impl Session {
     }
 
     /// Prepares a renderer of the scene, which is that of path inspection, for the render thread: sets the selected
-    /// compaction strategy.
-    fn prepared(&mut self, mut renderer: Box<Renderer>, scene: &Scene) -> NewRenderer {
+    /// compaction strategy, and the number of samples if the user has raised it.
+    fn prepared(
+        &mut self,
+        mut renderer: Box<Renderer>,
+        scene: &Scene,
+        reason: LoadReason,
+    ) -> NewRenderer {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
-        self.samples = scene.spp;
+        let keeps_samples = reason != LoadReason::Opened && scene.spp == self.scene.spp;
+        if !keeps_samples || self.samples <= scene.spp || renderer.extend_to(self.samples).is_err()
+        {
+            self.samples = scene.spp;
+        }
         NewRenderer {
             renderer,
             inspection_scene: self.inspection_scene.clone(),
-            samples: scene.spp,
+            samples: self.samples,
         }
     }
 

@@ -20,14 +20,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     pub(super) fn execute(&mut self, commands: &mut PendingCommands) -> Result<bool, Error> {
         let mut changed = false;
         if commands.view.is_some() || commands.restart || commands.samples.is_some() {
-            self.end_trial()?;
+            self.end_comparison()?;
         }
         if commands.view.is_some() || commands.restart {
+            self.kept_preview = None;
             self.leave_region()?;
             self.noise = NoiseHistory::default();
         }
         if let Some(new) = commands.renderer.take() {
             self.renderer = new.renderer;
+            self.renderer.keep_for_previews();
             self.inspection_scene = new.inspection_scene;
             self.samples = new.samples;
             self.stats = self.renderer.stats();
@@ -57,24 +59,30 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if let Some(paused) = commands.paused {
             changed |= self.paused != paused;
             self.paused = paused;
+            if let Some(running) = &mut self.comparison {
+                running.is_paused = paused;
+            }
         }
         if let Some(denoises) = commands.denoises {
             changed |= self.denoises != denoises;
             self.denoises = denoises;
         }
         if let Some(strategy) = commands.strategy {
-            let previous = self.stats.compaction.parse();
-            if self.trial.is_none() {
-                self.select_strategy(strategy)?;
-            }
-            if let Ok(previous) = previous
-                && self.done
-                && !self.region.is_begun()
-                && (self.trial.is_some() || self.renderer.stats().compaction == strategy.name())
-            {
-                self.begin_trial(previous, strategy)?;
+            match &mut self.comparison {
+                Some(running) => running.chosen = strategy,
+                None => self.select_strategy(strategy)?,
             }
             commands.strategy = None;
+            changed = true;
+        }
+        if commands.compares {
+            self.switch_comparison()?;
+            commands.compares = false;
+            changed = true;
+        }
+        if commands.stops_comparing {
+            self.cancel_comparison()?;
+            commands.stops_comparing = false;
             changed = true;
         }
         if let Some(samples) = commands.samples {
@@ -112,7 +120,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             if self.renderer.all_gpus_failed() {
                 return Err(error.into());
             }
-            (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
+            (self.publisher.events.0)(RenderEvent::problem(error.to_string()));
         }
         self.recorder.set_strategy();
         self.stats = self.renderer.stats();

@@ -5,7 +5,7 @@ use crate::{Error, session::controller::SessionEvent};
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Continues the render on the CPU after all GPUs have failed with `error`, and displays that. The film of the whole
-    /// picture continues if a region was rendered, and the complete one if strategies were measured.
+    /// picture continues if a region was rendered, and the one that was set aside if strategies were compared.
     ///
     /// # Errors
     /// `error` if it is another failure, if the user has chosen the GPUs, or if the CPU lacks memory.
@@ -16,15 +16,15 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if !self.may_use_cpu || !self.renderer.all_gpus_failed() {
             return Err(failure.into());
         }
-        let strategy = self.trial.as_ref().map(|trial| trial.chosen());
+        let strategy = self.comparison.as_ref().map(|running| running.chosen);
         // Both fail, because no GPU works, but choose the film that continues.
-        let _ = self.end_trial().and(self.end_region());
+        let _ = self.end_comparison().and(self.end_region());
         let scene = &self.inspection_scene.scene;
         match self.renderer.continue_on_cpu(&failure, scene) {
             Ok(on_cpu) => *self.renderer = on_cpu,
             Err(why) => {
                 let problem = format!("the CPU cannot continue: {why}");
-                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                (self.publisher.events.0)(RenderEvent::problem(problem));
                 return Err(failure.into());
             }
         }

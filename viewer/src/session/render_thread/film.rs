@@ -4,22 +4,23 @@ use std::{iter, mem};
 
 use super::{RenderEvent, RenderThreadState};
 use crate::{Error, session::film::FilmCopy};
+use raysieve::stages::Preview;
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Sends a copy of the film to all who wait for it, once every pixel of the requested picture has a sample. During
-    /// a measurement of strategies, that is the complete film. If the film cannot be copied, displays a problem.
+    /// a comparison of strategies, that is the film that is set aside. If the film cannot be copied, displays a problem.
     ///
     /// # Errors
     /// If the render fails, for example because all GPUs have failed.
     pub(super) fn answer_film_requests(&mut self) -> Result<(), Error> {
-        let is_ready = self.trial.is_some() || self.preview_of.is_none() && self.stats.spp > 0;
+        let is_ready = self.comparison.is_some() || self.preview_of.is_none() && self.stats.spp > 0;
         if !is_ready || self.films.is_empty() {
             return Ok(());
         }
         let mut requests = mem::take(&mut self.films).into_iter();
         while let Some(request) = requests.next() {
-            let part = match &self.trial {
-                Some(trial) => trial.film().clone(),
+            let part = match &self.comparison {
+                Some(running) => running.film().clone(),
                 None => match self.renderer.part() {
                     Ok(part) => part,
                     Err(error) if self.renderer.all_gpus_failed() => {
@@ -30,14 +31,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                     Err(error) => {
                         // Memory for a copy of the film may be lacking.
                         let problem = format!("cannot save the film: {error}");
-                        (self.publisher.events.0)(RenderEvent::Problem(problem));
+                        (self.publisher.events.0)(RenderEvent::problem(problem));
                         continue;
                     }
                 },
             };
-            let preview = match self.trial {
-                None => self.renderer.preview().unwrap_or_default(),
-                Some(_) => None,
+            let preview = match &self.comparison {
+                None => self.film_preview(),
+                Some(running) => running.preview.as_deref().cloned(),
             };
             let copy = FilmCopy {
                 inspection_scene: self.inspection_scene.clone(),
@@ -50,5 +51,15 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             let _ = request.send(copy);
         }
         Ok(())
+    }
+
+    /// Returns the denoised picture of the film; `None` if the noise is unknown or denoising failed.
+    fn film_preview(&mut self) -> Option<Preview> {
+        let made = self.renderer.preview().unwrap_or_default();
+        made.or_else(|| {
+            let kept = self.kept_preview.as_ref();
+            let kept = kept.filter(|(paths, _)| *paths == self.stats.paths);
+            kept.map(|(_, preview)| Preview::clone(preview))
+        })
     }
 }

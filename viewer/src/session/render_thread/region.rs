@@ -8,6 +8,7 @@ use crate::Error;
 use raysieve::{
     film::picture::Picture,
     render::{part::Part, region::Region},
+    stages::Preview,
 };
 
 /// The render of a region: the region that is wanted, and what was rendered before it.
@@ -25,6 +26,8 @@ pub(super) struct RegionRender {
 struct Whole {
     film: Part,
     picture: Arc<Picture>,
+    /// Denoised version of `picture`; `None` without denoising.
+    preview: Option<Arc<Preview>>,
     /// Number of samples that every pixel had.
     samples: u32,
 }
@@ -72,7 +75,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// # Errors
     /// If the render fails, for example because all GPUs have failed.
     pub(super) fn set_region(&mut self, region: Option<Region>) -> Result<(), Error> {
-        self.end_trial()?;
+        self.end_comparison()?;
         self.end_region()?;
         self.region.wanted = region;
         self.region.is_new = true;
@@ -83,7 +86,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// sample, and the view is still.
     pub(super) fn can_begin_region(&self) -> bool {
         let is_wanted = self.region.wanted.is_some() && !self.region.is_begun();
-        let has_film = self.trial.is_none() && self.preview_of.is_none() && self.stats.spp > 0;
+        let has_film = self.comparison.is_none() && self.preview_of.is_none() && self.stats.spp > 0;
         is_wanted && has_film && (self.region.is_new || self.done || self.moved.elapsed() >= STILL)
     }
 
@@ -93,12 +96,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// # Errors
     /// If the render fails, for example because all GPUs have failed.
     pub(super) fn begin_region(&mut self) -> Result<(), Error> {
-        let (picture, samples) = (self.picture()?, self.stats.spp);
+        let (picture, preview, samples) = (self.picture()?, self.denoised(), self.stats.spp);
+        self.kept_preview = None;
         let begun = self.renderer.part().and_then(|film| {
             // Before the region begins: if all GPUs fail then, this film is the one to save.
             self.region.whole = Some(Whole {
                 film,
                 picture,
+                preview,
                 samples,
             });
             self.renderer.set_region(self.region.wanted)
@@ -117,7 +122,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 self.region.wanted = None;
                 self.region.whole = None;
                 let problem = format!("cannot render a region: {error}");
-                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                (self.publisher.events.0)(RenderEvent::problem(problem));
                 Ok(())
             }
         }
@@ -138,6 +143,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         self.stats = self.renderer.stats();
         self.recorder.begin_film(true);
         self.recorder.skip(&self.stats);
+        self.kept_preview = whole.preview.map(|preview| (self.stats.paths, preview));
         self.region.is_new = true;
         self.done = false;
         Ok(())

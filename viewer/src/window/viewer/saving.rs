@@ -1,17 +1,24 @@
 //! Saves what the window displays, on threads of its own.
 
-use std::thread::{self, JoinHandle, ThreadId};
+use std::{
+    path::PathBuf,
+    thread::{self, JoinHandle, ThreadId},
+};
 
 use super::Viewer;
 use crate::{
     Error,
+    overlay::FigureFormat,
     saved_picture::SavedPicture,
     session::{Action, Change},
     window::{
         Wake,
         layout::Placement,
         save::Displayed,
-        save_as::{Choice, Dialog, Savable, Saved, is_same_file, proposed_name, with_ending},
+        save_as::{
+            Choice, Dialog, Proposal, Purpose, Savable, Saved, is_same_file, proposed_name,
+            with_ending,
+        },
     },
 };
 use raysieve::render::output::PictureFormat;
@@ -42,65 +49,89 @@ impl Viewer {
         }
     }
 
-    /// Opens a dialog for the name of a file unless one is open, and displays a message. It proposes the name of a picture
-    /// or, if `of_scene`, of a new scene file. `Wake::Chosen` follows. Lets the user type the name in the window instead if
-    /// no dialog could be opened before.
-    pub(super) fn ask_name(&mut self, of_scene: bool) {
-        if self.name_prompt.is_some() {
-            return;
+    /// Copies the displayed figures to the clipboard. Does nothing before the first frame.
+    pub(super) fn copy_figures(&mut self, format: FigureFormat) {
+        if let Some(text) = self.view.figures_text(&self.session, format) {
+            self.screen.context().copy_text(text);
+            let name = match format {
+                FigureFormat::Csv => "CSV",
+                FigureFormat::Json => "JSON",
+            };
+            self.say(format!("figures copied as {name}; F saves them to a file"));
         }
-        if self.has_no_dialog {
-            return self.ask_typed_name(proposed_name(&self.session.scene().path, of_scene));
-        }
-        // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
-        self.say("choose a name in the dialog".to_owned());
-        if self.asks_name {
+    }
+
+    /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows. Lets the
+    /// user type the name in the window instead if no dialog could be opened before.
+    pub(super) fn ask_name(&mut self, proposal: Proposal) {
+        if self.view.prompt.is_some() {
             return;
         }
         let scene = &self.session.scene().path;
-        let dialog = Dialog::new(scene, &proposed_name(scene, of_scene), self.screen.window());
-        let wake = self.wake.clone();
+        let proposed = proposed_name(scene, proposal);
+        if self.has_no_dialog {
+            return self.ask_typed_name(Purpose::Save, proposed);
+        }
+        let dialog = Dialog::to_save(scene, &proposed, self.screen.window());
+        self.show_dialog(dialog, "choose a name in the dialog");
+    }
+
+    /// Shows a dialog unless one is open, and displays a message about it. `Wake::Chosen` follows.
+    pub(super) fn show_dialog(&mut self, dialog: Dialog, message: &str) {
+        // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
+        self.say(message.to_owned());
+        if self.asks_name {
+            return;
+        }
+        let (wake, purpose) = (self.wake.clone(), dialog.purpose);
         let asked = thread::Builder::new().name("dialog".to_owned());
-        match asked.spawn(move || drop(wake.send_event(Wake::Chosen(dialog.path())))) {
+        match asked.spawn(move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())))) {
             Ok(_) => self.asks_name = true,
             Err(error) => self.say_problem(format!("cannot ask for a name: {error}")),
         }
     }
 
-    /// Saves under the name that the user has chosen, as its ending asks for. The scene's own file gets camera and
-    /// edits, as by `K`. If no dialog could be opened, lets the user type the name in the window.
-    pub(in crate::window) fn save_as(&mut self, choice: Choice) {
+    /// Saves to the file that the user has chosen, or opens it. If no dialog could be opened, lets the user type the name
+    /// in the window.
+    pub(in crate::window) fn finish_dialog(&mut self, purpose: Purpose, choice: Choice) {
         self.asks_name = false;
+        match (choice, purpose) {
+            (Choice::Cancelled, Purpose::Save) => self.say("nothing saved".to_owned()),
+            (Choice::Cancelled, Purpose::Open) => self.say("nothing opened".to_owned()),
+            (Choice::Path(path), Purpose::Save) => self.save_to(path),
+            (Choice::Path(path), Purpose::Open) => self.open_file(path),
+            (Choice::NoDialog(proposed), _) => {
+                self.has_no_dialog = true;
+                self.say("no dialog: install xdg-desktop-portal or zenity to get one".to_owned());
+                self.ask_typed_name(purpose, proposed);
+            }
+        }
+    }
+
+    /// Saves under a name that the user has chosen, as its ending asks for. The scene's own file gets camera and edits, as
+    /// by `K`. Does nothing before the first frame.
+    fn save_to(&mut self, path: PathBuf) {
         let Some(displayed) = self.displayed() else {
             return;
         };
-        match choice {
-            Choice::Cancelled => self.say("nothing saved".to_owned()),
-            Choice::Path(path) => {
-                let path = match with_ending(path) {
-                    Ok(path) => path,
-                    Err(error) => return self.say_problem(error.to_string()),
-                };
-                if is_same_file(&path, &self.session.scene().path) {
-                    self.act(Action::Render(Change::SaveCamera));
-                    return;
-                }
-                let savable = Savable {
-                    displayed,
-                    film: PictureFormat::of(&path)
-                        .filter(|&format| format == PictureFormat::Exr)
-                        .map(|_| self.session.request_film()),
-                    scene: self.session.scene_to_save(),
-                    state: self.session.edit_state(),
-                };
-                self.save_by(move || savable.save_to(&path));
-            }
-            Choice::NoDialog(proposed) => {
-                self.has_no_dialog = true;
-                self.say("no dialog: install xdg-desktop-portal or zenity to get one".to_owned());
-                self.ask_typed_name(proposed);
-            }
+        let path = match with_ending(path) {
+            Ok(path) => path,
+            Err(error) => return self.say_problem(error.to_string()),
+        };
+        if is_same_file(&path, &self.session.scene().path) {
+            return self.act(Action::Render(Change::SaveCamera));
         }
+        let savable = Savable {
+            displayed,
+            figures: FigureFormat::of(&path)
+                .and_then(|format| self.view.figures_text(&self.session, format)),
+            film: PictureFormat::of(&path)
+                .filter(|&format| format == PictureFormat::Exr)
+                .map(|_| self.session.request_film()),
+            scene: self.session.scene_to_save(),
+            state: self.session.edit_state(),
+        };
+        self.save_by(move || savable.save_to(&path));
     }
 
     /// Saves something on a thread of its own, which sends `Wake::Saved` at its end.

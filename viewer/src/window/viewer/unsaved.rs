@@ -1,52 +1,63 @@
 //! Asks before unsaved changes of the scene are lost.
 
-use std::path::PathBuf;
-
-use super::{Viewer, name};
-use crate::window::message::Request;
-use raysieve_scene::Scene;
+use super::Viewer;
+use crate::{
+    session::Change,
+    window::view::{Answer, Pending, Question},
+};
 
 /// A request to close the window.
 #[derive(Clone, Copy)]
 pub(in crate::window) enum QuitRequest {
-    /// The key `q`.
+    /// The key `q`, or the entry of the menu.
     Key,
-    /// Escape, which cancels a question instead of answering it.
-    Escape,
     /// The close button of the window, or what does the same.
     CloseButton,
 }
 
 impl Viewer {
     /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
-    /// that question already. Escape never closes a window with unsaved changes, and after it has removed a question, it
-    /// asks again only after other input.
+    /// that question already.
     pub(in crate::window) fn may_quit(&mut self, request: QuitRequest) -> bool {
-        let answer = match request {
-            QuitRequest::Key => "q again quits without saving, Escape cancels",
-            QuitRequest::CloseButton => "closing again quits without saving, Escape cancels",
-            QuitRequest::Escape => "q quits without saving, Escape cancels",
-        };
-        if matches!(request, QuitRequest::Escape) {
-            return match self.unsaved_changes() {
-                Some(_) if self.view.has_cancelled() => false,
-                Some(what) => {
-                    self.ask(Request::Quit, &what, answer);
-                    false
-                }
-                None => true,
-            };
+        // Only the button can be pressed by mistake while another question is displayed.
+        let is_other = self
+            .view
+            .question
+            .as_ref()
+            .is_some_and(|one| one.pending != Pending::Quit);
+        if is_other && matches!(request, QuitRequest::Key) {
+            return false;
         }
-        self.may_discard(Request::Quit, answer)
+        self.may_discard(Pending::Quit)
     }
 
     /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
-    /// user sees the question about this request already. `answer` tells how to answer it.
-    fn may_discard(&mut self, request: Request, answer: &str) -> bool {
-        match self.unsaved_changes() {
-            Some(what) => self.ask(request, &what, answer),
-            None => true,
+    /// user sees the question about the same already.
+    pub(super) fn may_discard(&mut self, pending: Pending) -> bool {
+        let Some(text) = self.unsaved_changes() else {
+            return true;
+        };
+        let is_visible = self.screen.is_visible();
+        let is_answered = self
+            .view
+            .question
+            .take()
+            .is_some_and(|question| question.is_shown && question.pending == pending);
+        if is_answered && is_visible {
+            return true;
         }
+        let path = &self.session.scene().path;
+        self.view.question = Some(Question {
+            pending,
+            text,
+            can_save: path.extension().is_some_and(|ending| ending == "ron"),
+            is_shown: false,
+        });
+        if !is_visible {
+            self.screen.uncover();
+        }
+        self.screen.refresh_soon();
+        false
     }
 
     /// Returns what has changed and is not saved, and how it can be saved; `None` if nothing has.
@@ -55,36 +66,25 @@ impl Viewer {
         self.session.unsaved_changes().filter(|_| !is_saved)
     }
 
-    /// Asks about unsaved changes. Returns whether the user sees the question about this request already.
-    fn ask(&mut self, request: Request, what: &str, answer: &str) -> bool {
-        let is_visible = self.screen.is_visible();
-        if self.view.ask(request, format!("{what}; {answer}")) && is_visible {
-            return true;
-        }
-        if !is_visible {
-            self.screen.uncover();
-        }
-        self.screen.refresh();
-        false
-    }
-
-    /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
-    /// until the file is loaded. If it has unsaved changes, asks to drop the file again.
-    pub(in crate::window) fn open_file(&mut self, path: PathBuf) {
-        if let Err(problem) = Scene::check_name(&path) {
-            self.view.withdraw_question();
-            return self.say_problem(format!("{}: {problem}", path.display()));
-        }
-        let answer = format!(
-            "dropping {} again opens it without saving, Escape cancels",
-            name(&path)
-        );
-        if !self.may_discard(Request::Open(path.clone()), &answer) {
+    /// Carries out the answer to the question about unsaved changes, if there is one.
+    pub(super) fn answer(&mut self, answer: Answer) {
+        let Some(question) = self.view.question.take() else {
+            return;
+        };
+        if answer == Answer::Cancel {
             return;
         }
-        self.view.withdraw_question();
-        if let Some(message) = self.session.open_file(path) {
-            self.say(message);
+        if answer == Answer::Save {
+            let message = self.session.act(Change::SaveCamera);
+            // A failure is reported as a problem.
+            if self.unsaved_changes().is_some() {
+                return;
+            }
+            message.into_iter().for_each(|message| self.say(message));
+        }
+        match question.pending {
+            Pending::Quit => self.quits = true,
+            Pending::Open(path) => self.open_now(path),
         }
     }
 }

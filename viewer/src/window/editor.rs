@@ -1,0 +1,350 @@
+//! The editor: a panel with the values of the selected part of the scene, such as a material or a light.
+
+mod numbers;
+
+use std::cell::RefCell;
+
+use egui::{ComboBox, DragValue, Label, RichText, ScrollArea, Slider, SliderClamping, Ui};
+use glam::Vec3;
+
+use self::numbers::{edited, kept, number, parsed, rounded};
+use super::theme::color;
+use crate::{
+    overlay::colors::{ACCENT, WARNING},
+    session::{Action, Change, Continuity, PartInfo, Property, ScreenAction, Session},
+};
+use raysieve_scene::{FieldValue, NumberKind, Part};
+
+/// The state of the editor. It exists also while the editor is hidden.
+#[derive(Default)]
+pub(super) struct Editor {
+    is_open: bool,
+    /// Value that the pointer is dragging.
+    dragged: Option<(Part, &'static str)>,
+    /// Value whose last entry was refused, and the reason, which is displayed until the next input.
+    refusal: Option<(Part, &'static str, String)>,
+}
+
+/// Labels of the tools with their actions and explanations.
+const TOOLS: [(&str, Action, &str); 5] = [
+    (
+        "Undo",
+        Action::Render(Change::Undo),
+        "undo the last change (u)",
+    ),
+    ("Redo", Action::Render(Change::Redo), "redo it (Ctrl y)"),
+    (
+        "Save",
+        Action::Render(Change::SaveCamera),
+        "save camera and edits to the scene file (K)",
+    ),
+    (
+        "Save as",
+        Action::Screen(ScreenAction::SaveSceneAs),
+        "save to another scene file",
+    ),
+    (
+        "Close",
+        Action::Screen(ScreenAction::Properties),
+        "close the editor (l)",
+    ),
+];
+
+/// Fraction of the editor's width that labels take.
+const LABEL_SHARE: f32 = 0.36;
+
+/// Width in points that the number beside a slider takes.
+const NUMBER_WIDTH: f32 = 110.0;
+
+impl Editor {
+    /// Shows or hides the editor. Showing it selects the first part if none is selected.
+    pub(super) fn switch(&mut self, session: &mut Session) {
+        self.is_open = !self.is_open;
+        self.refusal = None;
+        if self.is_open && session.selected_part().is_none() {
+            session.choose_part(true);
+        }
+    }
+
+    /// Returns whether the editor is displayed.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Hides the editor. Returns whether it was displayed.
+    pub(super) fn close(&mut self) -> bool {
+        self.refusal = None;
+        std::mem::take(&mut self.is_open)
+    }
+
+    /// Removes the explanation of a refused entry, because another input has followed.
+    pub(super) fn forget_refusal(&mut self) {
+        self.refusal = None;
+    }
+
+    /// Adds the editor's widgets, and applies what the user does with them. Calls `act` with the action of a button.
+    /// Returns whether a value was changed.
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        session: &mut Session,
+        mut act: impl FnMut(Action),
+    ) -> bool {
+        if !ui.input(|input| input.pointer.any_down()) {
+            self.dragged = None;
+        }
+        self.show_choice(ui, session);
+        ui.horizontal_wrapped(|ui| {
+            for (label, action, help) in TOOLS {
+                if ui.button(label).on_hover_text(help).clicked() {
+                    act(action);
+                }
+            }
+        });
+        ui.separator();
+        let scroll = ScrollArea::vertical().auto_shrink([false, true]);
+        let mut has_changed = false;
+        scroll.show(ui, |ui| match session.selected_part() {
+            Some(part) => has_changed = self.show_properties(ui, part, session),
+            None => {
+                ui.label("click on an object in the picture");
+            }
+        });
+        has_changed
+    }
+
+    /// Adds the list of parts, with buttons for the previous and the next one.
+    fn show_choice(&mut self, ui: &mut Ui, session: &mut Session) {
+        ui.horizontal(|ui| {
+            if ui.button("<").on_hover_text("previous part (M)").clicked() {
+                session.choose_part(false);
+            }
+            let next = ui.spacing().interact_size.x;
+            let name = session.selected_name();
+            let name = name.unwrap_or_else(|| "nothing selected".to_owned());
+            let parts = ComboBox::from_id_salt("part")
+                .selected_text(RichText::new(name).color(color(ACCENT)))
+                .width((ui.available_width() - next).max(20.0))
+                .truncate();
+            parts.show_ui(ui, |ui| {
+                let selected = session.selected_listed_part();
+                for PartInfo { part, name } in session.parts() {
+                    if ui.selectable_label(selected == Some(part), name).clicked() {
+                        // The part may be gone after a reload.
+                        let _ = session.select(part);
+                    }
+                }
+            });
+            if ui.button(">").on_hover_text("next part (m)").clicked() {
+                session.choose_part(true);
+            }
+        });
+    }
+
+    fn show_properties(&mut self, ui: &mut Ui, part: Part, session: &mut Session) -> bool {
+        let selected = session.selected_component();
+        let mut has_changed = false;
+        for (place, property) in session.properties().iter().enumerate() {
+            let is_selected = selected.as_ref().is_some_and(|one| one.property == place);
+            let mut new = None;
+            ui.push_id((part, property.id), |ui| {
+                ui.horizontal(|ui| {
+                    let text = RichText::new(&property.label);
+                    let text = match is_selected {
+                        true => text.color(color(ACCENT)),
+                        false => text,
+                    };
+                    let size = [LABEL_SHARE * ui.available_width(), 0.0];
+                    let label = |ui: &mut Ui| ui.add(Label::new(text).truncate());
+                    let label = ui.allocate_ui(size.into(), |ui| {
+                        ui.set_width(size[0]);
+                        label(ui)
+                    });
+                    new = self.show_value(ui, part, property, label.inner.id);
+                });
+            });
+            if let Some(value) = new {
+                let continuity = self.continuity(ui, part, property.id);
+                self.refusal = None;
+                has_changed = true;
+                // The part may be gone after a reload.
+                if let Some(refusal) = session
+                    .edit(part, property.id, value, continuity)
+                    .ok()
+                    .flatten()
+                {
+                    self.refusal = Some((part, property.id, refusal.for_keyboard().clone()));
+                }
+            }
+            if let Some((refused, id, reason)) = &self.refusal
+                && (*refused, *id) == (part, property.id)
+            {
+                ui.label(RichText::new(reason).color(color(WARNING)));
+            }
+        }
+        has_changed
+    }
+
+    /// Adds the widget of a value. Returns the value that the user sets.
+    fn show_value(
+        &mut self,
+        ui: &mut Ui,
+        part: Part,
+        property: &Property,
+        label: egui::Id,
+    ) -> Option<FieldValue> {
+        match (property.value, property.number) {
+            (FieldValue::Number(value), Some(kind)) if kind.is_choice() => {
+                choice(ui, value, &kind, label).map(FieldValue::Number)
+            }
+            (FieldValue::Number(value), Some(kind)) => {
+                let refused = RefCell::new(None);
+                let new = slider(ui, value, &kind, label, &refused);
+                if let Some(text) = refused.into_inner() {
+                    let reason = format!("{text} not set; it is no number");
+                    self.refusal = Some((part, property.id, reason));
+                }
+                new.map(FieldValue::Number)
+            }
+            (FieldValue::Color(value), _) => {
+                let refused = RefCell::new(None);
+                let new = color_fields(ui, value, label, &refused);
+                if let Some(text) = refused.into_inner() {
+                    let reason = format!("{text} not set; it is no number");
+                    self.refusal = Some((part, property.id, reason));
+                }
+                new.map(FieldValue::Color)
+            }
+            // Every number has a kind, and no property has another value.
+            (FieldValue::Number(_) | FieldValue::Absorption(_) | FieldValue::Background(_), _) => {
+                None
+            }
+        }
+    }
+
+    /// Returns how a change of a value relates to the one before it: all changes of one drag are undone together.
+    fn continuity(&mut self, ui: &Ui, part: Part, id: &'static str) -> Continuity {
+        let (is_down, is_entered) = ui.input(|input| {
+            (
+                input.pointer.any_down(),
+                input.key_pressed(egui::Key::Enter),
+            )
+        });
+        if !is_down {
+            return match is_entered {
+                true => Continuity::Begins,
+                false => Continuity::ByTime,
+            };
+        }
+        match self.dragged.replace((part, id)) == Some((part, id)) {
+            true => Continuity::Continues,
+            false => Continuity::Begins,
+        }
+    }
+}
+
+/// Adds a list of named numbers. Returns the number that the user selects.
+fn choice(ui: &mut Ui, value: f32, kind: &NumberKind, label: egui::Id) -> Option<f32> {
+    let mut new = None;
+    let list = ComboBox::from_id_salt("choice").selected_text(kind.name_of(value).unwrap_or(""));
+    let list = list.show_ui(ui, |ui| {
+        for (number, name) in kind.names.iter().enumerate() {
+            let number = kind.min + number as f32;
+            if ui.selectable_label(number == value, *name).clicked() {
+                new = Some(number);
+            }
+        }
+    });
+    list.response.labelled_by(label);
+    new
+}
+
+/// Adds a slider with a number field. Returns the number that the user sets, which may be outside the range. `refused`
+/// receives a text that is no number.
+fn slider(
+    ui: &mut Ui,
+    value: f32,
+    kind: &NumberKind,
+    label: egui::Id,
+    refused: &RefCell<Option<String>>,
+) -> Option<f32> {
+    let (low, high) = kind.slider;
+    // A logarithmic slider has 0 at its low end if that is valid.
+    let from = match kind.is_logarithmic && kind.min == 0.0 {
+        true => 0.0,
+        false => low,
+    };
+    let mut shown = f64::from(value);
+    let width = (ui.available_width() - NUMBER_WIDTH).max(30.0);
+    ui.spacing_mut().slider_width = width;
+    let mut slider = Slider::new(&mut shown, f64::from(from)..=f64::from(high))
+        .logarithmic(kind.is_logarithmic)
+        .smallest_positive(f64::from(low.max(f32::MIN_POSITIVE)))
+        .clamping(SliderClamping::Never)
+        .suffix(suffix(kind))
+        .custom_formatter(|value, _| number(value as f32, kind))
+        .custom_parser(move |text| parsed(text, value, kind, refused))
+        .update_while_editing(false);
+    if kind.is_whole {
+        slider = slider.step_by(1.0);
+    }
+    let response = ui.add(slider).labelled_by(label);
+    let new = edited(shown, kind);
+    (response.changed() && new != value).then_some(new)
+}
+
+/// Returns the unit of a number with a space before it.
+fn suffix(kind: &NumberKind) -> String {
+    match kind.unit {
+        "" | "°" => kind.unit.to_owned(),
+        unit => format!(" {unit}"),
+    }
+}
+
+/// Unit and range of a channel of a color in linear light.
+const CHANNEL: NumberKind = NumberKind {
+    unit: "",
+    min: 0.0,
+    max: 1.0,
+    slider: (0.0, 1.0),
+    is_logarithmic: false,
+    is_whole: false,
+    names: &[],
+};
+
+/// Change of a channel per point of a drag.
+const CHANNEL_SPEED: f64 = 0.002;
+
+/// Adds a swatch that opens a color picker, and a field for each channel. Returns the color that the user sets. Channels
+/// that the user has not changed keep their exact value.
+fn color_fields(
+    ui: &mut Ui,
+    value: Vec3,
+    label: egui::Id,
+    refused: &RefCell<Option<String>>,
+) -> Option<Vec3> {
+    let mut picked = value.to_array();
+    let response = ui.color_edit_button_rgb(&mut picked).labelled_by(label);
+    let mut new = response
+        .changed()
+        .then(|| kept(value, Vec3::from_array(picked).map(rounded)));
+    for (channel, name) in ["red", "green", "blue"].into_iter().enumerate() {
+        let old = value[channel];
+        let mut shown = f64::from(old);
+        let field = DragValue::new(&mut shown)
+            .range(0.0..=1.0)
+            .clamp_existing_to_range(false)
+            .speed(CHANNEL_SPEED)
+            .custom_formatter(|value, _| number(value as f32, &CHANNEL))
+            .custom_parser(move |text| parsed(text, old, &CHANNEL, refused))
+            .update_while_editing(false);
+        let response = ui.add(field).on_hover_text(name);
+        let changed = edited(shown, &CHANNEL);
+        if response.changed() && changed != old {
+            let mut color = value;
+            color[channel] = changed;
+            new = Some(color);
+        }
+    }
+    new.filter(|new| *new != value)
+}

@@ -1,0 +1,236 @@
+//! Draws a window by the graphics card. `pixels` holds the picture as a texture of its own size, and one pass draws
+//! egui's shapes, of which one displays that texture.
+
+use std::sync::Arc;
+
+use egui::{ClippedPrimitive, TextureId, TexturesDelta};
+use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
+use pixels::{Pixels, PixelsBuilder, SurfaceTexture, wgpu};
+use winit::window::Window;
+
+use raysieve_scene::catch_panics::catch_panics;
+
+/// Color around the picture, and of the window before the first frame, as sRGB.
+const BACKGROUND: [u8; 3] = [24, 26, 30];
+
+/// Maximum width and height in pixels of a texture, which every graphics card of the last ten years supports.
+pub(super) const MAX_TEXTURE_SIDE: u32 = 8192;
+
+/// A window's surface on the graphics card, and the texture of the picture.
+pub(super) struct Painter {
+    pixels: Pixels<'static>,
+    renderer: Renderer,
+    /// Texture of the picture.
+    picture: TextureId,
+    /// Width and height of the picture's texture in pixels.
+    picture_size: (u32, u32),
+    /// Width and height of the surface in pixels; never 0.
+    size: (u32, u32),
+    /// Whether the graphics card has failed, so that nothing is drawn any more.
+    has_failed: bool,
+}
+
+impl Painter {
+    /// Opens the surface of a window of this size in pixels, which must not be 0. Prefers graphics cards that save
+    /// power, because others may be rendering, and Vulkan, Metal and Direct3D to OpenGL.
+    ///
+    /// The error is the reason on one line.
+    pub(super) fn new(window: &Arc<Window>, size: (u32, u32)) -> Result<Self, String> {
+        let open = |backends| catch_panics(|| Self::open(window, size, backends)).flatten();
+        let painter = match wgpu::Backends::from_env() {
+            Some(chosen) => open(chosen),
+            None => open(wgpu::Backends::PRIMARY).or_else(|_| open(wgpu::Backends::GL)),
+        };
+        painter.map_err(|reason| {
+            let remedy = "install a graphics driver, or Mesa's (package mesa-vulkan-drivers)";
+            format!("no graphics card can draw in a window: {reason}; {remedy}")
+        })
+    }
+
+    fn open(
+        window: &Arc<Window>,
+        (width, height): (u32, u32),
+        backends: wgpu::Backends,
+    ) -> Result<Self, String> {
+        let texture = SurfaceTexture::new(width, height, window.clone());
+        let mut pixels = PixelsBuilder::new(1, 1, texture)
+            .wgpu_backend(backends)
+            .request_adapter_options(wgpu::RequestAdapterOptions {
+                power_preference: wgpu::PowerPreference::LowPower,
+                ..wgpu::RequestAdapterOptions::default()
+            })
+            .device_descriptor(wgpu::DeviceDescriptor {
+                required_limits: wgpu::Limits {
+                    max_texture_dimension_2d: MAX_TEXTURE_SIDE,
+                    ..wgpu::Limits::downlevel_webgl2_defaults()
+                },
+                memory_hints: wgpu::MemoryHints::MemoryUsage,
+                ..wgpu::DeviceDescriptor::default()
+            })
+            // The bytes of the picture are sRGB already, and reach the display unchanged.
+            .texture_format(wgpu::TextureFormat::Rgba8Unorm)
+            .surface_texture_format(wgpu::TextureFormat::Bgra8Unorm)
+            .present_mode(wgpu::PresentMode::Mailbox)
+            .build()
+            .map_err(|error| super::os_text(&error.to_string()))?;
+        let context = pixels.context();
+        let formats = &context.surface_capabilities.formats;
+        if !formats.contains(&wgpu::TextureFormat::Bgra8Unorm) {
+            return Err(format!("the display offers only the formats {formats:?}"));
+        }
+        if pixels.present_mode() == wgpu::PresentMode::AutoVsync {
+            // Waiting for the display would delay the answers to input.
+            pixels.set_present_mode(wgpu::PresentMode::AutoNoVsync);
+        }
+        let context = pixels.context();
+        let mut renderer = Renderer::new(
+            &context.device,
+            wgpu::TextureFormat::Bgra8Unorm,
+            RendererOptions {
+                dithering: false,
+                ..RendererOptions::default()
+            },
+        );
+        let view = context.texture.create_view(&Default::default());
+        let picture = renderer.register_native_texture_with_sampler_options(
+            &context.device,
+            &view,
+            sampler(),
+        );
+        Ok(Self {
+            pixels,
+            renderer,
+            picture,
+            picture_size: (1, 1),
+            size: (width, height),
+            has_failed: false,
+        })
+    }
+
+    /// Returns the texture of the picture.
+    pub(super) fn picture(&self) -> TextureId {
+        self.picture
+    }
+
+    /// Copies a picture to the texture: RGBA bytes, rows from the top. A side must be from 1 to [`MAX_TEXTURE_SIDE`]
+    /// pixels long.
+    pub(super) fn set_picture(&mut self, size: (u32, u32), rgba: &[u8]) {
+        if size != self.picture_size {
+            // Fails only for sizes that are excluded.
+            if self.pixels.resize_buffer(size.0, size.1).is_err() {
+                return;
+            }
+            self.picture_size = size;
+            let context = self.pixels.context();
+            let view = context.texture.create_view(&Default::default());
+            self.renderer
+                .update_egui_texture_from_wgpu_texture_with_sampler_options(
+                    &context.device,
+                    &view,
+                    sampler(),
+                    self.picture,
+                );
+        }
+        self.pixels.frame_mut().copy_from_slice(rgba);
+    }
+
+    /// Adapts the surface to a new size of the window in pixels, which must not be 0.
+    pub(super) fn resize(&mut self, (width, height): (u32, u32)) -> Result<(), String> {
+        if (width, height) != self.size {
+            let resized = catch_panics(|| self.pixels.resize_surface(width, height))
+                .and_then(|resized| resized.map_err(|error| error.to_string()));
+            self.fail_on_error(resized)?;
+            self.size = (width, height);
+        }
+        Ok(())
+    }
+
+    /// Applies changes of egui's textures, and draws its shapes. Draws nothing if the window is hidden.
+    ///
+    /// # Errors
+    /// The reason on one line if the graphics card has failed. All later calls do nothing.
+    pub(super) fn paint(
+        &mut self,
+        primitives: &[ClippedPrimitive],
+        textures: &TexturesDelta,
+        pixels_per_point: f32,
+    ) -> Result<(), String> {
+        if self.has_failed {
+            return Ok(());
+        }
+        let painted = catch_panics(|| self.try_to_paint(primitives, textures, pixels_per_point));
+        self.fail_on_error(painted.flatten())
+    }
+
+    fn try_to_paint(
+        &mut self,
+        primitives: &[ClippedPrimitive],
+        textures: &TexturesDelta,
+        pixels_per_point: f32,
+    ) -> Result<(), String> {
+        let Self {
+            pixels, renderer, ..
+        } = self;
+        let context = pixels.context();
+        for (id, delta) in &textures.set {
+            renderer.update_texture(&context.device, &context.queue, *id, delta);
+        }
+        let screen = ScreenDescriptor {
+            size_in_pixels: [self.size.0, self.size.1],
+            pixels_per_point,
+        };
+        let painted = pixels.render_with(|encoder, target, context| {
+            renderer.update_buffers(
+                &context.device,
+                &context.queue,
+                encoder,
+                primitives,
+                &screen,
+            );
+            let [red, green, blue] = BACKGROUND.map(|channel| f64::from(channel) / 255.0);
+            let attachment = wgpu::RenderPassColorAttachment {
+                view: target,
+                resolve_target: None,
+                depth_slice: None,
+                ops: wgpu::Operations {
+                    load: wgpu::LoadOp::Clear(wgpu::Color {
+                        r: red,
+                        g: green,
+                        b: blue,
+                        a: 1.0,
+                    }),
+                    store: wgpu::StoreOp::Store,
+                },
+            };
+            let mut pass = encoder
+                .begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("window"),
+                    color_attachments: &[Some(attachment)],
+                    ..wgpu::RenderPassDescriptor::default()
+                })
+                .forget_lifetime();
+            renderer.render(&mut pass, primitives, &screen);
+            Ok(())
+        });
+        for id in &textures.free {
+            renderer.free_texture(id);
+        }
+        painted.map_err(|error| error.to_string())
+    }
+
+    /// Records an error, after which nothing is drawn.
+    fn fail_on_error(&mut self, result: Result<(), String>) -> Result<(), String> {
+        self.has_failed |= result.is_err();
+        result.map_err(|reason| super::os_text(&reason))
+    }
+}
+
+/// Returns how the picture is sampled: magnified pixels are squares, and a reduced picture is smooth.
+fn sampler() -> wgpu::SamplerDescriptor<'static> {
+    wgpu::SamplerDescriptor {
+        label: Some("picture"),
+        mag_filter: wgpu::FilterMode::Nearest,
+        min_filter: wgpu::FilterMode::Linear,
+        ..wgpu::SamplerDescriptor::default()
+    }
+}

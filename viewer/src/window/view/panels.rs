@@ -1,0 +1,306 @@
+//! Panels beside or over the picture. The figures and the legend are drawn on the CPU, as in saved pictures, and displayed
+//! as textures.
+
+use egui::{
+    Color32, ColorImage, Frame, Id, Pos2, Rect, Sense, TextureHandle, TextureOptions, Ui,
+    UiBuilder, WidgetInfo, WidgetType,
+};
+
+use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect};
+use crate::{
+    overlay::{Detail, Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
+    session::{Action, Change, DisplayFrame, ScreenAction, Session},
+    window::layout::Layout,
+};
+use raysieve::render::stats::Stats;
+
+/// A panel that is drawn on the CPU and displayed as a texture, which is kept until the content changes.
+pub(super) struct PanelTexture {
+    name: &'static str,
+    texture: Option<TextureHandle>,
+    /// Size of the region in which the panel was drawn in physical pixels; `None` if it must be drawn again.
+    drawn_in: Option<(u32, u32)>,
+    /// Area of the panel in its region in physical pixels; `None` if there was no room.
+    area: Option<Area>,
+    /// Rows of the panel in words, with their areas in its region.
+    rows: Vec<StatsRow>,
+}
+
+/// Height in points of the bar with the menu above the figures.
+const TOOL_BAR_HEIGHT: f32 = 22.0;
+
+impl PanelTexture {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            texture: None,
+            drawn_in: None,
+            area: None,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Makes the panel be drawn again.
+    pub(super) fn forget(&mut self) {
+        self.drawn_in = None;
+    }
+
+    /// Displays the panel in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
+    /// transparent RGBA bytes of the region's size. Rows are tooltips, and texts for screen readers. Returns the area of
+    /// the panel in the window in points; `None` if there is no room.
+    fn show(
+        &mut self,
+        ui: &Ui,
+        region: Area,
+        draw: impl FnOnce(&mut [u8], (u32, u32)) -> Option<StatsPanel>,
+    ) -> Option<Rect> {
+        let size = (region.width.max(0) as u32, region.height.max(0) as u32);
+        if self.drawn_in != Some(size) {
+            self.drawn_in = Some(size);
+            let mut rgba = vec![0; 4 * size.0 as usize * size.1 as usize];
+            let drawn = draw(&mut rgba, size);
+            self.area = drawn.as_ref().map(|panel| panel.area);
+            self.rows = drawn.map(|panel| panel.rows).unwrap_or_default();
+            if let Some(area) = self.area {
+                self.upload(ui, &rgba, size.0 as usize, area);
+            }
+        }
+        let (area, texture) = (self.area?, self.texture.as_ref()?);
+        let scale = ui.pixels_per_point();
+        let moved = |area: Area| Area {
+            x: region.x + area.x,
+            y: region.y + area.y,
+            ..area
+        };
+        let rect = to_rect(moved(area), scale);
+        ui.painter()
+            .image(texture.id(), rect, WHOLE, Color32::WHITE);
+        for (number, row) in self.rows.iter().enumerate() {
+            let id = Id::new((self.name, number));
+            let response = ui.interact(to_rect(moved(row.area), scale), id, Sense::hover());
+            response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &row.text));
+            response.on_hover_text(&row.text);
+        }
+        Some(rect)
+    }
+
+    /// Copies the area of an image with `width` pixels per row to the texture.
+    fn upload(&mut self, ui: &Ui, rgba: &[u8], width: usize, area: Area) {
+        let (x, y) = (area.x.max(0) as usize, area.y.max(0) as usize);
+        let (wide, high) = (area.width.max(0) as usize, area.height.max(0) as usize);
+        let rows = rgba.chunks_exact(4 * width).skip(y).take(high);
+        let panel: Vec<u8> = rows
+            .flat_map(|row| &row[4 * x..4 * (x + wide).min(width)])
+            .copied()
+            .collect();
+        let wide = wide.min(width - x);
+        let high = panel.len() / (4 * wide).max(1);
+        let image = ColorImage::from_rgba_premultiplied([wide, high], &panel);
+        match &mut self.texture {
+            Some(texture) => texture.set(image, TextureOptions::NEAREST),
+            None => {
+                let texture = ui
+                    .ctx()
+                    .load_texture(self.name, image, TextureOptions::NEAREST);
+                self.texture = Some(texture);
+            }
+        }
+    }
+}
+
+impl View {
+    /// Returns the figures of a frame, whose statistics to display are `stats`.
+    pub(super) fn figures_of<'a>(
+        &self,
+        frame: &'a DisplayFrame,
+        stats: &'a Stats,
+        session: &Session,
+    ) -> Figures<'a> {
+        Figures {
+            stats,
+            recent: &frame.recent,
+            size: frame.size,
+            state: frame.state,
+            detail: Detail::Full,
+            units: self.units,
+            denoises: session.look().denoise && self.debug_image.is_none(),
+        }
+    }
+
+    /// Displays the figures in their region, with the button of the menu. If the editor is open and the region is beside
+    /// the picture, leaves room for it below the figures, and returns that room in points.
+    pub(super) fn show_figures(
+        &mut self,
+        ui: &mut Ui,
+        layout: &Layout,
+        session: &Session,
+        requests: &mut Vec<Request>,
+    ) -> Option<Rect> {
+        let scale = ui.pixels_per_point();
+        let (Some((region, detail)), Some(frame)) = (layout.figures, &self.frame) else {
+            show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
+            return None;
+        };
+        let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+        let figures = Figures {
+            detail,
+            ..self.figures_of(frame, &stats, session)
+        };
+        let is_beside = !region.meets(&layout.picture) && region.x > layout.picture.x;
+        let mut room = region;
+        if is_beside {
+            let bar = (TOOL_BAR_HEIGHT * scale).round() as i32;
+            show_tool_bar(
+                ui,
+                to_rect(
+                    Area {
+                        height: bar,
+                        ..region
+                    },
+                    scale,
+                ),
+                requests,
+            );
+            room.y += bar;
+            room.height = (room.height - bar).max(1);
+        } else {
+            show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
+        }
+        if self.editor.is_open() && is_beside {
+            let needed = self.overlay.stats_size(size_of(room), &figures).1;
+            let most = EDITOR_SHARE * room.height as f32;
+            let editor = (self.editor_height * scale).min(most) as i32;
+            room.height = needed.min(room.height - editor).max(1);
+        }
+        let overlay: &mut Overlay = &mut self.overlay;
+        let panel = self.figures.show(ui, room, |rgba, size| {
+            overlay.draw_stats(rgba, size, Area::of(size), &figures)
+        });
+        let whole = to_rect(region, scale);
+        let below = panel.map_or(whole.top(), |panel| panel.bottom());
+        is_beside.then(|| Rect::from_min_max(Pos2::new(whole.left(), below), whole.max))
+    }
+
+    /// Displays the legend of the debug image, if there is one, in the lower left corner of the picture's region.
+    pub(super) fn show_legend(&mut self, ui: &Ui, region: Area) {
+        let Some(debug_image) = &self.debug_image else {
+            return;
+        };
+        let (overlay, legend) = (&mut self.overlay, &debug_image.legend);
+        self.legend.show(ui, region, |rgba, size| {
+            let area = overlay.draw_legend(rgba, size, (Area::of(size), true), legend, &[])?;
+            let ticks: Vec<_> = legend
+                .ticks
+                .iter()
+                .map(|(_, number)| number.as_str())
+                .collect();
+            let text = format!("{}: {}. {}", legend.title, ticks.join(", "), legend.note);
+            let rows = vec![StatsRow { area, text }];
+            Some(StatsPanel { area, rows })
+        });
+    }
+}
+
+/// Buttons of the tool bar: labels with their actions and explanations.
+const TOOLS: [(&str, Action, &str); 6] = [
+    (
+        "Open",
+        Action::Screen(ScreenAction::Open),
+        "open a scene or model, or an image to compare with (Ctrl o)",
+    ),
+    (
+        "Edit",
+        Action::Screen(ScreenAction::Properties),
+        "edit materials, lights, sky and lens (l)",
+    ),
+    (
+        "Pause",
+        Action::Render(Change::Pause),
+        "pause or resume the render (Space)",
+    ),
+    (
+        "Compare",
+        Action::Render(Change::CompareStrategies),
+        "measure all compaction strategies in turns, or stop that (c)",
+    ),
+    (
+        "Export",
+        Action::Screen(ScreenAction::ExportFigures),
+        "save these figures as CSV or JSON (F); Ctrl c copies them",
+    ),
+    (
+        "Keys",
+        Action::Screen(ScreenAction::Keys),
+        "list of keys and of words of the figures (?)",
+    ),
+];
+
+/// Displays the bar with the menu and the most used actions.
+fn show_tool_bar(ui: &mut Ui, region: Rect, requests: &mut Vec<Request>) {
+    let place = region
+        .shrink2(egui::vec2(9.0, 0.0))
+        .translate(egui::vec2(0.0, 7.0));
+    let builder = UiBuilder::new().id_salt("tools").max_rect(place);
+    ui.scope_builder(builder, |ui| {
+        ui.horizontal(|ui| {
+            menu::show(ui, requests);
+            for (label, action, help) in TOOLS {
+                if ui.button(label).on_hover_text(help).clicked() {
+                    requests.push(Request::Act(action));
+                }
+            }
+        });
+    });
+}
+
+/// Displays the button of the menu in the upper left corner of a picture without figures, while the pointer is near or the
+/// keyboard has reached it.
+fn show_hidden_menu(ui: &mut Ui, picture: Rect, requests: &mut Vec<Request>) {
+    let place = Rect::from_min_size(picture.min + egui::vec2(4.0, 4.0), egui::vec2(44.0, 18.0));
+    let near = place.expand(30.0);
+    let is_near = ui.input(|input| {
+        input
+            .pointer
+            .hover_pos()
+            .is_some_and(|at| near.contains(at))
+    });
+    let is_open = egui::Popup::is_any_open(ui.ctx());
+    let builder = UiBuilder::new().id_salt("menu").max_rect(place);
+    ui.scope_builder(builder, |ui| {
+        if !is_near && !is_open {
+            ui.set_opacity(0.0);
+        }
+        menu::show(ui, requests);
+    });
+}
+
+/// Returns width and height of an area in pixels.
+fn size_of(area: Area) -> (u32, u32) {
+    (area.width.max(0) as u32, area.height.max(0) as u32)
+}
+
+/// Adds a panel in a region in points, as high as its content or the region. Returns the result of `add`, and the height
+/// of the panel.
+pub(super) fn framed<T>(
+    ui: &mut Ui,
+    name: &'static str,
+    region: Rect,
+    add: impl FnOnce(&mut Ui) -> T,
+) -> (T, f32) {
+    let area = egui::Area::new(Id::new(name))
+        .order(egui::Order::Middle)
+        .fixed_pos(region.min)
+        .constrain(false);
+    let shown = area.show(ui.ctx(), |ui| {
+        let frame = Frame::window(ui.style()).outer_margin(6.0);
+        let margin = frame.total_margin().sum();
+        let shown = frame.show(ui, |ui| {
+            let size = (region.size() - margin).max(egui::vec2(20.0, 20.0));
+            ui.set_width(size.x);
+            ui.set_max_height(size.y);
+            add(ui)
+        });
+        shown.inner
+    });
+    (shown.inner, shown.response.rect.height())
+}
