@@ -241,7 +241,10 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
     };
     let (sums, stream) = (wave.film.sums.as_view(), (&wave.stream, timeout));
     let noise_source = match &wave.rounds {
-        Some(rounds) => NoiseSource::PixelStats(&wave.film.sample_counts, &rounds.pixel_noise),
+        Some(rounds) => NoiseSource::PixelStats(
+            wave.film.sample_counts.as_view(),
+            rounds.pixel_noise.as_view(),
+        ),
         None => NoiseSource::Snapshot(done),
     };
     let denoised = denoiser.denoise(stream, &wave.camera.host, sums, noise_source, preview);

@@ -159,7 +159,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         &wave.stream,
         grid,
         (
-            &sorter.order,
+            sorter.order.as_view(),
             wave.paths.argument(),
             wave.counts.slice(entries),
         ),

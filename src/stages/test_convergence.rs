@@ -176,12 +176,12 @@ pub(crate) fn test_convergence_on_cuda(
         (
             *round,
             listed,
-            &list,
+            list.as_view(),
             sums,
-            &mut rounds.sums_at_test,
-            &mut rounds.pixel_noise,
-            &mut rounds.flags,
-            &mut rounds.tally,
+            rounds.sums_at_test.as_view_mut(),
+            rounds.pixel_noise.as_view_mut(),
+            rounds.flags.as_view_mut(),
+            rounds.tally.as_view_mut(),
         ),
     )?;
     rounds.select.items(
