@@ -272,8 +272,6 @@ API cuEventElapsedTime(float *milliseconds, void *from, void *to)
     return SUCCESS;
 }
 
-API cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { return cuEventElapsedTime(milliseconds, from, to); }
-
 // -------------------------------------------------------------------------------------------------------------- memory
 
 API cuMemAlloc_v2(uint64_t *address, size_t bytes) { return allocate(address, bytes); }

@@ -33,10 +33,19 @@ fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the targets of the links and images in a Markdown text, without inline code.
+/// The beginnings of absolute links to files, folders and images of the repository.
+const REPOSITORY: [&str; 3] = [
+    "https://github.com/raysieve/raysieve/blob/main/",
+    "https://github.com/raysieve/raysieve/tree/main/",
+    "https://github.com/raysieve/raysieve/raw/main/",
+];
+
+/// Returns the targets of the links, link definitions and images in a Markdown text, without inline code.
 fn link_targets(text: &str) -> Vec<String> {
     let prose = prose_lines(text).collect::<Vec<_>>().join(" ");
-    let mut targets = Vec::new();
+    let definitions =
+        prose_lines(text).filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+    let mut targets: Vec<String> = definitions.map(|(_, target)| target.to_owned()).collect();
     let mut rest = prose.as_str();
     while let Some(at) = rest.find("](") {
         rest = &rest[at + 2..];
@@ -65,7 +74,7 @@ fn anchors(text: &str) -> HashSet<String> {
 }
 
 #[test]
-fn every_relative_link_exists() {
+fn every_link_into_the_repository_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = markdown_files(root);
     assert!(files.contains(&root.join("README.md")));
@@ -73,13 +82,18 @@ fn every_relative_link_exists() {
     for file in &files {
         let text = fs::read_to_string(file).unwrap();
         for target in link_targets(&text) {
-            if target.contains("://") || target.starts_with("mailto:") {
+            let inside = REPOSITORY
+                .iter()
+                .find_map(|start| target.strip_prefix(start));
+            if inside.is_none() && (target.contains("://") || target.starts_with("mailto:")) {
                 continue;
             }
-            let (path, wanted) = target.split_once('#').unwrap_or((&target, ""));
-            let linked = match path {
-                "" => file.clone(),
-                path => file.parent().unwrap().join(path),
+            let whole = inside.unwrap_or(&target);
+            let (path, wanted) = whole.split_once('#').unwrap_or((whole, ""));
+            let linked = match (path, inside) {
+                ("", _) => file.clone(),
+                (path, Some(_)) => root.join(path),
+                (path, None) => file.parent().unwrap().join(path),
             };
             let exists = linked.exists()
                 && (wanted.is_empty()
@@ -90,6 +104,23 @@ fn every_relative_link_exists() {
         }
     }
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+#[test]
+fn readmes_of_packages_have_absolute_links() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut relative = Vec::new();
+    for package in ["", "capi", "cli", "compaction", "python", "scene"] {
+        let file = root.join(package).join("README.md");
+        let targets = link_targets(&fs::read_to_string(&file).unwrap());
+        let inside = targets.iter().filter(|target| !target.contains("://"));
+        relative.extend(inside.map(|target| format!("{}: {target}", file.display())));
+    }
+    assert!(
+        relative.is_empty(),
+        "registries show these pages elsewhere:\n{}",
+        relative.join("\n")
+    );
 }
 
 /// Replaces the first `{a,b}` of a path by each of its alternatives, and so on for the other ones.

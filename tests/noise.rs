@@ -2,6 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use raysieve::{
     adaptive::noise_estimate::{NoiseEstimator, mean_difference},
     film::picture::Picture,
@@ -70,13 +71,8 @@ fn estimates_are_close_to_the_true_error() {
 #[test]
 fn estimates_of_independent_samples_are_accurate_to_one_percent() {
     // Each pixel is a mean of n uniform numbers, whose variance is 1/(12 n).
-    let mut state = 1_u64;
-    let mut random = || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 40) as f32 / (1 << 24) as f32
-    };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut random = || random.random::<f32>();
     let pixels = 40_000;
     let mut sums = vec![glam::Vec3::ZERO; pixels];
     let mut noise = NoiseEstimator::new();

@@ -288,7 +288,7 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     let part = whole(&room());
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for packing in [Packing::Small, Packing::Fast] {
         part.write(&path, packing).unwrap();
         let whole = fs::read(&path).unwrap();

@@ -240,10 +240,10 @@ impl Call<'_> {
             workspace.with(stream, |scratch| {
                 select.columns(
                     stream,
-                    &flags.as_view(),
+                    &flags,
                     count_of(&count),
                     &mut columns,
-                    &mut selected.as_view_mut(),
+                    &mut selected,
                     scratch,
                 )
             })

@@ -9,7 +9,6 @@ use compaction::{
 
 use crate::{
     memory::{CUstream_st, check_pointer},
-    shipped,
     status::{Failure, Status, guard, guard_destruction},
 };
 
@@ -37,7 +36,7 @@ impl Gpu {
     fn new(context: Arc<CudaContext>) -> Self {
         Self {
             context,
-            compiler: Compiler::new().shipped(shipped::ARCHIVE),
+            compiler: Compiler::new(),
         }
     }
 

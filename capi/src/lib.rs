@@ -26,9 +26,6 @@ mod partition;
 mod scan;
 mod radix_sort;
 mod summed_area;
-#[doc(hidden)]
-pub mod shipped;
-
 pub use columns::{Column, compaction_plan_select_columns, compaction_select_columns};
 pub use context::{
     Context, compaction_close, compaction_open_cpu, compaction_open_current, compaction_open_device,

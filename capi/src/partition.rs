@@ -235,10 +235,10 @@ unsafe fn indices_on_gpu<W: CountWord>(
         workspace.with(stream, |scratch| {
             partition.indices(
                 stream,
-                &flags.as_view(),
+                &flags,
                 count_of(&count),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 scratch,
             )
         })
@@ -335,11 +335,11 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
         workspace.with(stream, |scratch| {
             partition.items(
                 stream,
-                &values.as_view(),
-                &flags.as_view(),
+                &values,
+                &flags,
                 count_of(&count),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 scratch,
             )
         })
@@ -438,10 +438,10 @@ unsafe fn classes_on_gpu<W: CountWord>(
         workspace.with(stream, |scratch| {
             partition.indices(
                 stream,
-                &keys.as_view(),
+                &keys,
                 count_of(&count),
-                &mut out.as_view_mut(),
-                &mut starts.as_view_mut(),
+                &mut out,
+                &mut starts,
                 scratch,
             )
         })

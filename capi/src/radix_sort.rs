@@ -161,10 +161,10 @@ impl<K: Key, V: Value, W: CountWord> TypedSort for Typed<K, V, W> {
                 sort.pairs(
                     stream,
                     &keys,
-                    &values.as_view(),
+                    &values,
                     count_of(&count),
                     &mut keys_out,
-                    &mut values_out.as_view_mut(),
+                    &mut values_out,
                     scratch,
                 )
             })
@@ -253,8 +253,8 @@ fn typed<K: Key, V: Value, W: CountWord>(
 /// The sort is stable, and compares the bits from `first_bit` up to but not including `end_bit`, counted from the
 /// lowest. If both are 0, it compares all. Floats are in the order of IEEE 754 totalOrder.
 ///
-/// The library contains the kernels of onesweep for ascending keys of u32, u64, i32 and f32, alone and with values of 4
-/// bytes, with counts of 32 bits. Others need NVRTC on the first use.
+/// The library contains the kernels of onesweep for keys of u32, u64, i32 and f32 in both orders, alone and with values
+/// of 4 bytes, with counts of 32 bits. Others need NVRTC on the first use.
 ///
 /// # Safety
 ///

@@ -276,10 +276,10 @@ unsafe fn indices_on_gpu<W: CountWord>(
         workspace.with(stream, |scratch| {
             select.indices(
                 stream,
-                &flags.as_view(),
+                &flags,
                 count_of(&count),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 scratch,
             )
         })
@@ -397,11 +397,11 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
         workspace.with(stream, |scratch| {
             select.items(
                 stream,
-                &values.as_view(),
-                &flags.as_view(),
+                &values,
+                &flags,
                 count_of(&count),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 scratch,
             )
         })
@@ -502,10 +502,10 @@ unsafe fn in_place_on_gpu<T: Shared, W: CountWord>(
         workspace.with(stream, |scratch| {
             select.in_place(
                 stream,
-                &mut values.as_view_mut(),
-                &flags.as_view(),
+                &mut values,
+                &flags,
                 count_of(&count),
-                &mut selected.as_view_mut(),
+                &mut selected,
                 scratch,
             )
         })

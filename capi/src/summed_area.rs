@@ -121,13 +121,7 @@ impl<T: Item> TypedTable for Typed<T> {
             let values = device::<T>(stream, "values", call.values, call.items)?;
             let mut out = device::<T>(stream, "out", call.out, call.items)?;
             workspace.with(stream, |scratch| {
-                table.table(
-                    stream,
-                    &values.as_view(),
-                    call.size,
-                    &mut out.as_view_mut(),
-                    scratch,
-                )
+                table.table(stream, &values, call.size, &mut out, scratch)
             })
         }
     }

@@ -36,11 +36,11 @@ fn on_the_gpu(numbers: &[u32], flags: &[u8]) -> Result<Vec<u32>> {
     let mut count = cuda::zeroed(&stream, 1)?;
     select.items(
         &stream,
-        &device_numbers.as_view(),
-        &device_flags.as_view(),
+        &device_numbers,
+        &device_flags,
         Count::Given(numbers.len() as u32),
-        &mut kept.as_view_mut(),
-        &mut count.as_view_mut(),
+        &mut kept,
+        &mut count,
         &mut workspace,
     )?;
     let count = cuda::download(&stream, &count)?[0] as usize;

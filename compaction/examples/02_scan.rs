@@ -43,9 +43,9 @@ fn on_the_gpu(strategy: Strategy, item_counts: &[u32]) -> Result<Vec<u32>> {
     let mut starts = cuda::zeroed::<u32>(&stream, item_counts.len())?;
     scan.exclusive(
         &stream,
-        &item_counts.as_view(),
+        &item_counts,
         Count::All,
-        &mut starts.as_view_mut(),
+        &mut starts,
         &mut workspace,
     )?;
     cuda::download(&stream, &starts)

@@ -54,6 +54,6 @@ fn on_the_gpu(stars: &[Star]) -> Result<Vec<Star>> {
     let (from, count) = (stars.as_view(), Count::All);
     let (mut to, mut left) = (near.as_view_mut(), kept.as_view_mut());
     select.items(&stream, &from, count, &mut to, &mut left, &mut workspace)?;
-    let kept = workspace.read(&stream, &kept.as_view())?;
+    let kept = workspace.read(&stream, &kept)?;
     cuda::download(&stream, &near.slice(..kept))
 }

@@ -42,8 +42,8 @@ fn on_the_gpu(alive: &[u8], lights: &[f32], pixels: &[u64]) -> Result<(Vec<f32>,
     let mut count = cuda::zeroed::<u32>(&stream, 1)?;
     let (mut light_out, mut pixel_out) = (lights_out.as_view_mut(), pixels_out.as_view_mut());
     let columns = &mut [
-        Column::new(light.as_view(), &mut light_out)?,
-        Column::new(pixel.as_view(), &mut pixel_out)?,
+        Column::new(&light, &mut light_out)?,
+        Column::new(&pixel, &mut pixel_out)?,
     ];
     let (flags, all, mut kept) = (alive.as_view(), Count::All, count.as_view_mut());
     select.columns(&stream, &flags, all, columns, &mut kept, &mut workspace)?;

@@ -18,6 +18,7 @@ use compaction::{
     radix_sort::{self, Order, RadixSort, Strategy},
     select_columns::{self, Column, SelectColumns},
 };
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -85,15 +86,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Advances a SplitMix64 generator and returns its output.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut bits = *state;
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
-}
-
 /// A GPU with a stream and a compiler.
 struct Bench {
     context: Arc<CudaContext>,
@@ -158,8 +150,8 @@ impl Bench {
     }
 
     fn flags(log2_items: u32, percent: u64) -> Vec<u8> {
-        let mut state = 1;
-        let flag = |_| u8::from(random(&mut state) % 100 < percent);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let flag = |_| u8::from(random.random_range(0..100) < percent);
         (0..1 << log2_items).map(flag).collect()
     }
 
@@ -205,8 +197,8 @@ impl Bench {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let partition = Classes::new(&self.compiler, &self.context, classes)?;
         let mut workspace = partition::Workspace::with_capacity(stream, len)?;
-        let mut state = 2;
-        let key = |_| (random(&mut state) % u64::from(classes)) as u8;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+        let key = |_| random.random_range(0..classes) as u8;
         let keys = self.rounds(&(0..len).map(key).collect::<Vec<_>>())?;
         let mut out = cuda::zeroed::<u32>(stream, len)?;
         let mut starts = cuda::zeroed::<u32>(stream, 257)?;
@@ -272,14 +264,14 @@ impl Bench {
         let sort =
             RadixSort::<u32>::new(&self.compiler, &self.context, Order::Ascending, strategy)?;
         let mut workspace = radix_sort::Workspace::<u32, u32>::with_capacity(stream, len)?;
-        let mut state = 3;
-        let host_keys: Vec<u32> = (0..len).map(|_| random(&mut state) as u32).collect();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let host_keys: Vec<u32> = (0..len).map(|_| random.random()).collect();
         let keys = self.rounds(&host_keys)?;
         let mut out = cuda::zeroed::<u32>(stream, len)?;
         let mut values_out = cuda::zeroed::<u32>(stream, len)?;
         let us = self.time(|run| {
             let (keys, count) = (keys[run % keys.len()].as_view(), Count::Given(len as u32));
-            Ok(sort.keys(stream, &keys, count, &mut out.as_view_mut(), &mut workspace)?)
+            Ok(sort.keys(stream, &keys, count, &mut out, &mut workspace)?)
         })?;
         if !cuda::download(stream, &out)?.is_sorted() {
             return Err(format!("{strategy} did not sort").into());

@@ -14,6 +14,7 @@ use compaction::{
     scan::{self, Item, Operator, Scan},
     summed_area::{self, SummedArea},
 };
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -117,9 +118,8 @@ impl<T: Item> Bench<T> {
         let mut numbers = vec![T::zeroed(); items.min(1 << 20)];
         // Small numbers whose bits are nonzero also as floats.
         let words: &mut [u8] = bytemuck::cast_slice_mut(&mut numbers);
-        for (at, word) in words.iter_mut().enumerate() {
-            *word = (at as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3] >> 2;
-        }
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        words.fill_with(|| random.random_range(0..64));
         let set = |_| -> Result<_> {
             let mut items = cuda::zeroed::<T>(&stream, items)?;
             for first in (0..items.len()).step_by(numbers.len()) {

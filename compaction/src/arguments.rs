@@ -1,27 +1,12 @@
 //! Validation of the arguments of GPU calls: item counts, buffer lengths and workspaces.
 
-use std::sync::Arc;
+#[cfg(feature = "cuda")]
+mod gpu;
 
-use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use crate::{CountWord, Error, Result, count::to_word};
 
-use crate::{
-    Count, CountWord, Error, Result,
-    count::to_word,
-    cuda::{self, Buffer},
-    layout::Shared,
-};
-
-/// The item count of a GPU call, checked against the length of the input buffer.
-pub(crate) struct ItemCount<'a> {
-    /// The device count, as one 4-byte word for `u32` or two for `u64`. A dummy that no kernel reads if the host gave
-    /// the count.
-    pub(crate) count: CudaView<'a, u32>,
-    /// The exact number of items if `is_given`. Otherwise the length of the input buffer, to which kernels clamp the
-    /// device count.
-    pub(crate) capacity: usize,
-    /// Whether there are exactly `capacity` items. Otherwise kernels read the number of items from `count`.
-    pub(crate) is_given: bool,
-}
+#[cfg(feature = "cuda")]
+pub(crate) use gpu::{ItemCount, read_count, room_for_count};
 
 /// Descriptions of an operation's arguments, as they appear in error messages.
 pub(crate) struct ArgumentNames {
@@ -50,38 +35,6 @@ macro_rules! argument_names {
     };
 }
 pub(crate) use argument_names;
-
-impl<'a> ItemCount<'a> {
-    /// Checks `count` against an input buffer of `len` items.
-    ///
-    /// `dummy_count` becomes the device count if the host gives the count; kernels then do not read it. Returns
-    /// [`Error::OutOfRange`] for a host count above `len`, [`Error::LengthMismatch`] for an empty device count, and
-    /// [`Error::Uncountable`] if `len` does not fit in a `W`.
-    pub(crate) fn new<W: CountWord>(
-        names: &ArgumentNames,
-        len: usize,
-        count: Count<'a, W>,
-        dummy_count: &'a Buffer<u64>,
-    ) -> Result<Self> {
-        let capacity = match count {
-            Count::Given(items) => items.to_len(),
-            Count::All | Count::Device(_) => to_word::<W>(names.input, len)?.to_len(),
-        };
-        check_range(names.given, capacity, 0, len)?;
-        let (count, is_given) = match count {
-            Count::All | Count::Given(_) => (cuda::reinterpret(dummy_count.as_view())?, true),
-            Count::Device(count) => {
-                check_len(names.read, count.len().min(1), 1)?;
-                (cuda::reinterpret(count)?, false)
-            }
-        };
-        Ok(Self {
-            count,
-            capacity,
-            is_given,
-        })
-    }
-}
 
 /// Returns [`Error::LengthMismatch`] unless `got` equals `expected`. `what` describes the quantity in the error.
 pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Result<()> {
@@ -153,16 +106,6 @@ pub(crate) fn check_words<W: CountWord>(what: &'static str, items: usize) -> Res
     to_word::<W>(what, items).map(drop)
 }
 
-/// Views the output buffer for the number of selected items as words of type `U`. Returns [`Error::OutputTooShort`] if
-/// the buffer is empty.
-pub(crate) fn room_for_count<'a, W: CountWord, U: Shared>(
-    names: &ArgumentNames,
-    selected: &'a mut CudaViewMut<'_, W>,
-) -> Result<CudaViewMut<'a, U>> {
-    check_room(names.written, selected.len(), 1)?;
-    cuda::reinterpret_mut(selected)
-}
-
 /// Returns whether counts or indices of type `W` have 8 bytes instead of 4.
 pub(crate) const fn is_wide<W: CountWord>() -> bool {
     size_of::<W>() == size_of::<u64>()
@@ -171,16 +114,4 @@ pub(crate) const fn is_wide<W: CountWord>() -> bool {
 /// Returns the size of a count of type `W` in 4-byte words: 1 or 2.
 pub(crate) const fn count_words<W: CountWord>() -> u32 {
     (size_of::<W>() / size_of::<u32>()) as u32
-}
-
-/// Waits for the stream and returns the count in the first word of `count`. Returns [`Error::LengthMismatch`] if
-/// `count` is empty.
-pub(crate) fn read_count<W: CountWord>(
-    names: &ArgumentNames,
-    stream: &Arc<CudaStream>,
-    count: &CudaView<'_, W>,
-) -> Result<usize> {
-    let count = cuda::download(stream, count)?;
-    check_len(names.written, count.len().min(1), 1)?;
-    Ok(count.first().map_or(0, |count| count.to_len()))
 }

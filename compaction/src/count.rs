@@ -3,8 +3,11 @@
 //! Each operation is generic over the word type: `u32` is enough for fewer than 2³² items and halves the memory traffic
 //! of indices; `u64` serves any length.
 
+#[cfg(feature = "cuda")]
 use cudarc::driver::CudaView;
 
+#[cfg(feature = "cuda")]
+use crate::cuda::IntoView;
 use crate::{Error, Result, layout::Shared};
 
 /// The number of items that a GPU call processes, as a word of type `W`: `u32` or `u64`. The number comes from the host
@@ -15,11 +18,12 @@ use crate::{Error, Result, layout::Shared};
 ///
 /// let stream = cuda::open(0)?.default_stream();
 /// let counts = cuda::upload(&stream, &[17_u64, 4])?;
-/// let four = Count::Device(counts.slice(1..));
+/// let four = Count::on_device(counts.slice(1..));
 /// let seven = Count::Given(7_u32);
 /// # let _ = (four, seven);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub enum Count<'a, W: CountWord = u32> {
     /// All items of the input buffer.
@@ -32,6 +36,24 @@ pub enum Count<'a, W: CountWord = u32> {
     /// A number larger than the input buffer is clamped to the buffer's length, and the workspace's `check` or `read`
     /// reports it.
     Device(CudaView<'a, W>),
+}
+
+#[cfg(feature = "cuda")]
+impl<'a, W: CountWord> Count<'a, W> {
+    /// Returns a [`Device`](Self::Device) count: the first word of a buffer or view.
+    ///
+    /// ```no_run
+    /// use compaction::{Count, cuda};
+    ///
+    /// let stream = cuda::open(0)?.default_stream();
+    /// let selected = cuda::zeroed::<u32>(&stream, 1)?; // which an earlier call wrote
+    /// let count = Count::on_device(&selected);
+    /// # let _ = count;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn on_device(words: impl IntoView<'a, W>) -> Self {
+        Self::Device(words.into_view())
+    }
 }
 
 /// The word type of counts and indices: `u32` for fewer than 2³² items, or `u64` for any length.

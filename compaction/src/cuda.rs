@@ -15,8 +15,8 @@
 //!
 //! Memory, streams and contexts of other libraries can be used too: a [`Buffer`] borrows device memory, an [`Arena`]
 //! places workspaces in it, a [`Handover`] moves them to another stream, [`current_context`] opens the context of the
-//! calling thread, and [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream) wraps a
-//! stream.
+//! calling thread, and [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream), which
+//! cudarc has since 0.19.10, wraps a stream.
 //!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -59,6 +59,7 @@ mod compiler;
 mod current;
 mod peer_copy;
 mod device;
+mod driver_library;
 mod graph;
 mod headers;
 mod image;
@@ -67,13 +68,17 @@ mod readback;
 mod memory;
 mod nvrtc;
 mod params;
+mod pinned;
 mod timeout;
 mod search;
 mod source;
 mod timeline;
 mod call_register;
+mod views;
 
 pub use archive::Archive;
+#[cfg(feature = "shipped")]
+pub(crate) use archive::SHIPPED;
 pub use arena::Arena;
 pub use buffer::{Buffer, Handover};
 pub use cache::Cache;
@@ -88,7 +93,7 @@ pub use kernel::{Kernel, Launch, Module};
 pub use memory::{
     download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
-pub(crate) use memory::{is_aligned, read_and_write};
+pub(crate) use memory::{is_aligned, read_and_write, reinterpret_into, single_items};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 #[doc(hidden)]
 pub use params::sealed::Sealed;
@@ -99,3 +104,4 @@ pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
+pub use views::{IntoView, IntoViewMut};

@@ -1,7 +1,9 @@
 //! The error type. Each message is one line that names the object, the cause and, unless it is obvious, the remedy.
 
+#[cfg(feature = "cuda")]
 use std::fmt::Write;
 
+#[cfg(feature = "cuda")]
 use cudarc::driver::DriverError;
 
 /// The result of every fallible function of this crate.
@@ -243,6 +245,7 @@ pub enum Error {
         seconds: f64,
     },
     /// A call of the CUDA driver failed.
+    #[cfg(feature = "cuda")]
     #[error("{doing}: {}", in_words(source))]
     Driver {
         /// The operation that failed: `launch "shade" over 1048576 items`.
@@ -253,6 +256,7 @@ pub enum Error {
     },
 }
 
+#[cfg(feature = "cuda")]
 impl Error {
     /// Returns a function for `map_err` that wraps a driver error together with `doing`, the operation that failed:
     /// `.map_err(Error::driver("copy the film"))`.
@@ -273,6 +277,7 @@ impl Error {
 
 /// Formats a driver error as its name and description: `CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was
 /// encountered)`.
+#[cfg(feature = "cuda")]
 pub(crate) fn in_words(error: &DriverError) -> String {
     let mut words = format!("{:?}", error.0);
     if let Ok(meaning) = error.error_string() {

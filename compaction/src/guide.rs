@@ -16,4 +16,5 @@ pub mod scan;
 pub mod select;
 pub mod order;
 pub mod table;
+#[cfg(feature = "cuda")]
 pub mod call;

@@ -16,6 +16,7 @@
 //! compile if its header differs from Rust. In this example, two fields are swapped:
 //!
 //! ```
+//! # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
 //! use compaction::cuda::{In, Nvrtc, Source, Target};
 //!
 //! compaction::shared! {
@@ -38,14 +39,12 @@
 //!     let error = nvrtc.compile(&source, Target::Ptx(75)).unwrap_err().to_string();
 //!     assert!(error.contains("Path.pixel: byte 12 in Rust"), "{error}");
 //! }
+//! # Ok(()) }
 //! ```
 
 use std::fmt::Write;
 
 use bytemuck::Pod;
-use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
-
-use crate::cuda::ParamField;
 
 /// Name, type and offset of one field of a [`Shared`] struct.
 ///
@@ -68,6 +67,39 @@ pub struct Field {
     pub offset: usize,
 }
 
+/// Name, CUDA type and offset of a field of a struct of kernel parameters, for the code that
+/// [`shared!`](crate::shared) generates.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamField {
+    /// The field's name in Rust and in CUDA. A kernel file whose struct has no field of this name does not compile.
+    pub name: &'static str,
+    /// The field's type in CUDA, such as `const Node *`.
+    pub cuda_type: String,
+    /// Offset of the field from the start of the struct, in bytes.
+    pub offset: usize,
+}
+
+#[cfg(feature = "cuda")]
+mod device_data {
+    use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+
+    /// The traits of cudarc for types that kernels take and that may be zeroed.
+    #[doc(hidden)]
+    pub trait DeviceData: DeviceRepr + ValidAsZeroBits {}
+    impl<T: DeviceRepr + ValidAsZeroBits> DeviceData for T {}
+}
+
+#[cfg(not(feature = "cuda"))]
+mod device_data {
+    /// All types, because a build without CUDA has no device.
+    #[doc(hidden)]
+    pub trait DeviceData {}
+    impl<T> DeviceData for T {}
+}
+
+use device_data::DeviceData;
+
 /// A plain-data type that has the same name and layout in Rust and CUDA.
 ///
 /// Number types implement this trait, and [`shared!`](crate::shared) implements it for structs.
@@ -80,7 +112,7 @@ pub struct Field {
 /// }
 /// assert_eq!(bytes(&[0.5_f32, 1.5]), "2 × f32, 8 bytes");
 /// ```
-pub trait Shared: Pod + DeviceRepr + ValidAsZeroBits {
+pub trait Shared: Pod + DeviceData {
     /// The type's name in CUDA: `u32`, or the name of the struct.
     const NAME: &'static str;
     /// All fields of a struct, in memory order. Empty for number types.
@@ -108,6 +140,7 @@ numbers!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 /// takes the struct by value, with a pointer for each view. Such a struct is declared alone.
 ///
 /// ```
+/// # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
 /// use compaction::cuda::{In, InOut, Source};
 ///
 /// compaction::shared! {
@@ -123,7 +156,7 @@ numbers!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 /// }
 /// let source = Source::new("trace.cu", "…").kernel::<(WaveBuffers<'static>,)>("trace");
 /// assert!(source.text()?.contains("WaveBuffers.hits: u32 * in Rust"));
-/// # Ok::<(), compaction::Error>(())
+/// # Ok(()) }
 /// ```
 ///
 /// ```
@@ -195,6 +228,13 @@ macro_rules! shared {
 
         $crate::__impl_param_struct!($name { $($field: $field_type),+ });
     };
+}
+
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __impl_device_traits {
+    ($name:ident) => {};
 }
 
 /// Returns `static_assert`s that fail unless CUDA's `T` has the same size, alignment, field offsets and field types as

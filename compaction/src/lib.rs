@@ -14,6 +14,7 @@
 //! On a GPU, the calls are put on a CUDA stream:
 //!
 //! ```no_run
+//! # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
 //! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
 //!
 //! let context = cuda::open(0)?;
@@ -25,19 +26,11 @@
 //! let items = cuda::upload(&stream, &[10_u32, 11, 12, 13, 14, 15])?;
 //! let mut out = cuda::zeroed::<u32>(&stream, 6)?;
 //! let mut count = cuda::zeroed::<u32>(&stream, 1)?;
-//! select.items(
-//!     &stream,
-//!     &items.as_view(),
-//!     &flags.as_view(),
-//!     Count::All,
-//!     &mut out.as_view_mut(),
-//!     &mut count.as_view_mut(),
-//!     &mut workspace,
-//! )?;
+//! select.items(&stream, &items, &flags, Count::All, &mut out, &mut count, &mut workspace)?;
 //! // Reading the count waits for the stream; no earlier call waited.
-//! let kept = workspace.read(&stream, &count.as_view())?;
+//! let kept = workspace.read(&stream, &count)?;
 //! assert_eq!(cuda::download(&stream, &out.slice(..kept))?, [11, 12, 15]);
-//! # Ok::<(), compaction::Error>(())
+//! # Ok(()) }
 //! ```
 //!
 //! On the CPU, the operation takes slices:
@@ -66,7 +59,10 @@
 //! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
 //! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
-//! and take additional launches. Items are plain data of 1 to 64 bytes.
+//! and take additional launches.
+//!
+//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays, `half::f16` and structs, but
+//! not tuples, whose layout is not fixed. Flags are `u8`, where any byte but 0 selects, or `bool`.
 //!
 //! # Strategies
 //!
@@ -115,6 +111,12 @@
 //!   names the object, the cause and the remedy.
 //! * **No block scheduling order is assumed**, because CUDA guarantees none.
 //!
+//! # Cargo features
+//!
+//! * `cuda`, on by default: the implementations for GPUs. Without it, the crate contains the CPU implementations alone,
+//!   and depends on no CUDA crate.
+//! * `shipped`: compiled kernels of the default strategies for common types, so that these need no run-time compiler.
+//!
 //! # Where to read on
 //!
 //! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`],
@@ -122,8 +124,20 @@
 //! and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions
 //! agree. [`cuda`] compiles and launches kernels, including your own.
 
+// Definitions that both backends share are for the GPU in part.
+#![cfg_attr(
+    not(feature = "cuda"),
+    allow(
+        dead_code,
+        unused_macros,
+        unused_imports,
+        reason = "a build without CUDA uses a part of the shared definitions"
+    )
+)]
+
 mod arguments;
 mod count;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
 pub mod guide;
@@ -131,6 +145,7 @@ mod chained_scan;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;
+#[cfg(feature = "cuda")]
 mod look_back;
 mod monoid;
 mod names;
@@ -138,25 +153,33 @@ mod parallel;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
+#[cfg(feature = "shipped")]
+pub mod shipped;
 pub mod summed_area;
 
-pub use count::{Count, CountWord};
+#[cfg(feature = "cuda")]
+pub use count::Count;
+pub use count::CountWord;
+#[cfg(feature = "cuda")]
 pub use cudarc;
 pub use error::{Error, Result};
 pub use names::UnknownName;
 
 /// Compiles and runs the example of the README as a documentation test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "cuda"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 #[doc(hidden)]
 pub mod __private {
     //! Items that the macro [`shared!`](crate::shared) refers to from other crates.
+    #[cfg(feature = "cuda")]
     pub use std::sync::Arc;
 
     pub use bytemuck::{Pod, Zeroable};
+    #[cfg(feature = "cuda")]
     pub use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
 
+    #[cfg(feature = "cuda")]
     pub use crate::cuda::{Param, ParamField, Sealed};
 }

@@ -36,10 +36,16 @@
 //! sorts keys below 2¹⁶ in half the time.
 
 pub mod cpu;
+#[cfg(feature = "cuda")]
+mod kernel_source;
 mod key;
+#[cfg(feature = "cuda")]
 mod onesweep;
+#[cfg(feature = "cuda")]
 mod sort;
+#[cfg(feature = "cuda")]
 mod split;
+#[cfg(feature = "cuda")]
 mod workspace;
 
 use std::ops::Range;
@@ -47,13 +53,13 @@ use std::ops::Range;
 use crate::{
     Result,
     arguments::{ArgumentNames, argument_names, check_len, check_range},
-    cuda::Source,
     names::known_by_name,
 };
 
 pub use key::Key;
-use key::SortTypes;
+#[cfg(feature = "cuda")]
 pub use sort::RadixSort;
+#[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
 /// Items per tile of [`Strategy::Onesweep`] on a GPU, for keys of 4 bytes, alone or with values of 4 bytes. A block
@@ -62,6 +68,7 @@ pub use workspace::Workspace;
 /// ```
 /// assert!(compaction::radix_sort::TILE_ITEMS.is_multiple_of(32));
 /// ```
+#[cfg(feature = "cuda")]
 pub const TILE_ITEMS: u32 = onesweep::tile_items(4, 4);
 
 const NAMES: ArgumentNames = argument_names!("radix_sort", "keys");
@@ -121,14 +128,6 @@ pub enum Order {
     Ascending,
     /// The largest key comes first.
     Descending,
-}
-
-/// Returns the kernel file of a strategy.
-fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
-    match strategy {
-        Strategy::Onesweep => onesweep::source(order, types),
-        Strategy::Split => split::source(order, types),
-    }
 }
 
 /// Returns the number of bits of a key of type `K`.

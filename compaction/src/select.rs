@@ -52,34 +52,33 @@
 //! moves the survivors to the front of their own buffer.
 
 pub mod cpu;
+#[cfg(feature = "cuda")]
+mod gpu;
+#[cfg(feature = "cuda")]
 mod in_place;
+#[cfg(feature = "cuda")]
 mod method;
+#[cfg(feature = "cuda")]
 mod predicate;
 mod strategy;
+#[cfg(feature = "cuda")]
 pub(crate) mod workspace;
 
-use std::{
-    alloc::Layout,
-    any::Any,
-    sync::{Arc, Mutex, PoisonError},
-};
-
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
-
 use crate::{
-    Count, CountWord, Result,
-    arguments::{
-        ArgumentNames, ItemCount, argument_names, check_len, check_room, check_workspace,
-        room_for_count,
-    },
-    cuda::{self, Compiler, Source},
-    layout::Shared,
+    Result,
+    arguments::{ArgumentNames, argument_names, check_len},
 };
 
+#[cfg(feature = "cuda")]
+pub use gpu::Select;
+#[cfg(feature = "cuda")]
+pub(crate) use gpu::{KernelsByLayout, item_layout};
+#[cfg(feature = "cuda")]
 pub(crate) use method::item_constants;
-use method::{Method, SelectCall, What};
+#[cfg(feature = "cuda")]
 pub use predicate::{Predicate, SelectIf};
 pub use strategy::Strategy;
+#[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
 /// Threads per block of all kernels of this module.
@@ -102,15 +101,6 @@ const MAX_SEQUENCES: u32 = 8192;
 /// The smallest number of items per tile of the in-place kernel, which it has for the widest items.
 const IN_PLACE_MIN_TILE_ITEMS: u32 = BLOCK_THREADS;
 
-/// Returns the size and alignment of `T`. Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels
-/// support.
-///
-/// The functions behind a generic one take this value instead of the type, so that they are compiled once.
-pub(crate) const fn item_layout<T>() -> Layout {
-    const { check_item::<T>() };
-    Layout::new::<T>()
-}
-
 /// Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels support.
 pub(crate) const fn check_item<T>() {
     let size = size_of::<T>();
@@ -122,323 +112,4 @@ const NAMES: ArgumentNames = argument_names!("select", "flags");
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
     check_len("the items of select", items, flags)
-}
-
-/// Kernels that are compiled on demand and kept, identified by the size and alignment of their items and by the Rust
-/// type of the struct that holds them.
-#[derive(Debug, Default)]
-pub(crate) struct KernelsByLayout(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
-
-impl KernelsByLayout {
-    /// Returns the kernels of type `M` for items of a size and alignment. At the first use, `load` compiles them. Its
-    /// error is returned but not kept, so that the next call tries again.
-    pub(crate) fn get<M: Send + Sync + 'static>(
-        &self,
-        layout: Layout,
-        load: impl FnOnce() -> Result<M>,
-    ) -> Result<Arc<M>> {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known()
-            .iter()
-            .filter(|(each, _)| *each == layout)
-            .find_map(|(_, method)| method.clone().downcast::<M>().ok());
-        if let Some(method) = found {
-            return Ok(method);
-        }
-        // The lock is not held here, so other threads can look up theirs. If two compile the same kernels, either
-        // result will do.
-        let method = Arc::new(load()?);
-        known().push((layout, method.clone()));
-        Ok(method)
-    }
-}
-
-/// Stream compaction by flags on a GPU, with one strategy.
-///
-/// Each method enqueues its kernels on the caller's stream and returns: one launch with the default strategy, up to
-/// three with others. A call allocates nothing, does not wait and reads no count back, so it can be captured into a
-/// CUDA graph. Buffers are views that may start anywhere in a larger buffer: flags at any byte, items at any item.
-/// Buffers aligned to 16 bytes are read faster.
-///
-/// ```no_run
-/// use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
-///
-/// let context = cuda::open(0)?;
-/// let stream = context.default_stream();
-/// let select = Select::new(&cuda::Compiler::new(), &context, Strategy::LookBack)?;
-/// let mut workspace = Workspace::with_capacity(&stream, 6)?;
-///
-/// let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
-/// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
-/// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-/// select.indices(
-///     &stream,
-///     &flags.as_view(),
-///     Count::Given(6),
-///     &mut out.as_view_mut(),
-///     &mut selected.as_view_mut(),
-///     &mut workspace,
-/// )?;
-/// assert_eq!(cuda::download(&stream, &selected)?, [3]);
-/// assert_eq!(cuda::download(&stream, &out)?[..3], [1, 2, 5]);
-/// # Ok::<(), compaction::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Select {
-    strategy: Strategy,
-    compiler: Compiler,
-    context: Arc<CudaContext>,
-    indices: KernelsByLayout,
-    items: KernelsByLayout,
-    in_place: KernelsByLayout,
-}
-
-impl Select {
-    /// Compiles the kernels of a strategy for indices and for items with the size and alignment of `u32`, with counts
-    /// of `u32`, or loads them if compiled earlier.
-    ///
-    /// ```no_run
-    /// use compaction::{cuda, select::{Select, Strategy}};
-    ///
-    /// let compiler = cuda::Compiler::new();
-    /// let select = Select::new(&compiler, &cuda::open(0)?, Strategy::default())?;
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Compiler::load`].
-    pub fn new(
-        compiler: &Compiler,
-        context: &Arc<CudaContext>,
-        strategy: Strategy,
-    ) -> Result<Self> {
-        let select = Self {
-            strategy,
-            compiler: compiler.clone(),
-            context: context.clone(),
-            indices: KernelsByLayout::default(),
-            items: KernelsByLayout::default(),
-            in_place: KernelsByLayout::default(),
-        };
-        select.prepare::<u32, u32>()?;
-        Ok(select)
-    }
-
-    /// Returns the kernel files of a strategy for indices and for items with the size and alignment of `T`, with counts
-    /// of type `W`. An [`Archive`](cuda::Archive) can ship them.
-    ///
-    /// A `T` of `u32` serves all types of its size and alignment, and is enough for indices.
-    ///
-    /// ```
-    /// use compaction::select::{Select, Strategy};
-    ///
-    /// let sources = Select::sources::<f64, u64>(Strategy::Sequences);
-    /// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
-    /// ```
-    pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
-        vec![method::source::<W>(strategy, item_layout::<T>())]
-    }
-
-    /// Returns the strategy that was passed to [`new`](Self::new).
-    ///
-    /// ```no_run
-    /// use compaction::{cuda, select::{Select, Strategy}};
-    ///
-    /// let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::Atomic)?;
-    /// assert_eq!(select.strategy(), Strategy::Atomic);
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    pub fn strategy(&self) -> Strategy {
-        self.strategy
-    }
-
-    /// Enqueues a selection that writes the indices of the nonzero flags to `out`, and their number to `selected[0]`.
-    ///
-    /// The [`Strategy`] determines the order of the indices; the count is the same for all. `out` must have room for
-    /// `count` indices, or for as many as `flags` if the count is in device memory. Entries behind the result keep
-    /// their values. A device count larger than `flags` is clamped, and [`Workspace::check`] reports it.
-    ///
-    /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
-    /// [`select`](crate::select).
-    ///
-    /// ```no_run
-    /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
-    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
-    /// # let stream = context.default_stream();
-    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
-    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
-    /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
-    /// let mut selected = cuda::zeroed::<u64>(&stream, 1)?;
-    /// let (mut to, mut count) = (out.as_view_mut(), selected.as_view_mut());
-    /// select.indices(&stream, &flags.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
-    /// assert_eq!(cuda::download(&stream, &out)?[..2], [0, 2]);
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
-    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
-    /// [`Kernel::launch`](cuda::Kernel::launch) and [`prepare`](Self::prepare).
-    pub fn indices<W: CountWord>(
-        &self,
-        stream: &Arc<CudaStream>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, W>,
-        selected: &mut CudaViewMut<'_, W>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let method = self.indices_method::<W>()?;
-        let call = self.call(stream, flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
-        // Kernels for indices read no items.
-        let items = call.flags.slice(..0);
-        method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
-    }
-
-    /// Enqueues a selection that writes the items whose flag is nonzero to `out`, and their number to `selected[0]`.
-    /// Otherwise like [`indices`](Self::indices).
-    ///
-    /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
-    /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.
-    ///
-    /// The kernel for another size or alignment than that of `u32`, or for counts of `u64`, is compiled at the first
-    /// call. Call [`prepare`](Self::prepare) before, for example before a graph capture.
-    ///
-    /// ```no_run
-    /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
-    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
-    /// # let stream = context.default_stream();
-    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
-    /// let items = cuda::upload(&stream, b"abc")?;
-    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
-    /// let mut out = cuda::zeroed::<u8>(&stream, 3)?;
-    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// select.items(
-    ///     &stream,
-    ///     &items.as_view(),
-    ///     &flags.as_view(),
-    ///     Count::Given(3),
-    ///     &mut out.as_view_mut(),
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
-    /// assert_eq!(cuda::download(&stream, &out)?[..2], *b"ac");
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`indices`](Self::indices) and [`prepare`](Self::prepare), and
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is one thing that the operation reads or writes"
-    )]
-    pub fn items<T: Shared, W: CountWord>(
-        &self,
-        stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, W>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
-        let out = cuda::reinterpret_mut(out)?;
-        self.items_as_bytes(stream, items, flags, count, out, selected, workspace)
-    }
-
-    /// Enqueues the selection of [`items`](Self::items), for items given as bytes and a layout.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is one thing that the operation reads or writes"
-    )]
-    fn items_as_bytes<W: CountWord>(
-        &self,
-        stream: &Arc<CudaStream>,
-        (items, layout): (CudaView<'_, u8>, Layout),
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        mut out: CudaViewMut<'_, u8>,
-        selected: &mut CudaViewMut<'_, W>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let method = self.items_method::<W>(layout)?;
-        check_items(flags.len(), items.len() / layout.size())?;
-        let call = self.call(stream, flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
-        method.launch(call, &items, &mut out)
-    }
-
-    /// Compiles the kernels of [`indices`](Self::indices), and those of [`items`](Self::items) for the size and
-    /// alignment of `T`, with counts of type `W`. Kernels compiled earlier are loaded.
-    ///
-    /// ```no_run
-    /// # use compaction::{cuda, select::{Select, Strategy}};
-    /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
-    /// select.prepare::<f64, u32>()?; // before a graph capture that moves items of 8 bytes
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Compiler::load`].
-    pub fn prepare<T: Shared, W: CountWord>(&self) -> Result<()> {
-        self.indices_method::<W>()?;
-        self.items_method::<W>(item_layout::<T>()).map(drop)
-    }
-
-    fn indices_method<W: CountWord>(&self) -> Result<Arc<Method<W>>> {
-        let layout = item_layout::<u32>();
-        self.indices
-            .get(layout, || self.load(What::Indices, layout))
-    }
-
-    fn items_method<W: CountWord>(&self, layout: Layout) -> Result<Arc<Method<W>>> {
-        self.items.get(layout, || self.load(What::Items, layout))
-    }
-
-    fn load<W: CountWord>(&self, what: What, layout: Layout) -> Result<Method<W>> {
-        let source = method::source::<W>(self.strategy, layout);
-        let module = self.compiler.load(&self.context, &source)?;
-        Method::of(&module, self.strategy, what)
-    }
-
-    /// Checks the arguments of a call and collects those that all its launches need.
-    fn call<'a, W: CountWord>(
-        &self,
-        stream: &'a Arc<CudaStream>,
-        flags: &'a CudaView<'_, u8>,
-        count: Count<'a, W>,
-        selected: &'a mut CudaViewMut<'_, W>,
-        workspace: &'a mut Workspace,
-    ) -> Result<SelectCall<'a, W>> {
-        let room = workspace.capacity_for::<W>(self.strategy);
-        let portion = workspace.portion::<W>();
-        let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
-        let what = || format!("the items of select by {}", self.strategy);
-        // Without room for an empty call, there is none for one item either.
-        let needed = item_count.capacity.max(usize::from(room.is_none()));
-        check_workspace(what, room.unwrap_or(0), needed)?;
-        Ok(SelectCall {
-            stream,
-            flags: flags.slice(..),
-            count: cuda::reinterpret(item_count.count)?,
-            is_given: item_count.is_given,
-            capacity: item_count.capacity,
-            portion,
-            selected: room_for_count(&NAMES, selected)?,
-            words: workspace.states.words.as_view_mut(),
-            scratch: workspace.scratch.as_view_mut(),
-        })
-    }
 }

@@ -13,7 +13,7 @@ use std::{
 mod gltf;
 
 use gltf::Gltf;
-use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use raysieve::{
     device::render_scene::RenderScene,
     scene::{Image, LoadOptions, Scene},
@@ -196,7 +196,7 @@ fn damaged_files_are_read_or_refused() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scene_fuzz");
     fs::create_dir_all(&folder).unwrap();
     let seeds = seeds();
-    let mut random = StdRng::seed_from_u64(20);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(20);
     let mut readable = 0;
     for case in 0..cases {
         let (path, original) = &seeds[case as usize % seeds.len()];
@@ -293,7 +293,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Returns a copy of a file with a few random changes.
-fn damage(original: &[u8], random: &mut StdRng) -> Vec<u8> {
+fn damage(original: &[u8], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..random.random_range(1..4) {
         if bytes.is_empty() {

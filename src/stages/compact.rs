@@ -114,11 +114,11 @@ fn on_cuda(wave: &mut CudaWave, before: usize, after: usize) -> Result<(), Error
     let paths = ..wave.span.path_count as usize;
     wave.compactor.select.items(
         &wave.stream,
-        &wave.paths.queue.slice(paths),
-        &wave.paths.flags.slice(paths),
+        wave.paths.queue.slice(paths),
+        wave.paths.flags.slice(paths),
         Count::Device(counted.slice(entries)),
-        &mut wave.paths.compacted.slice_mut(paths),
-        &mut uncounted.slice_mut(..1),
+        wave.paths.compacted.slice_mut(paths),
+        uncounted.slice_mut(..1),
         &mut wave.compactor.workspace,
     )?;
     std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);

@@ -394,9 +394,9 @@ impl Denoiser {
         }
         self.summed_area.table(
             stream,
-            &buffers.items.as_view(),
+            &buffers.items,
             (width, TABLES * height),
-            &mut buffers.sums.as_view_mut(),
+            &mut buffers.sums,
             &mut buffers.workspace,
         )?;
         let (lights, tables) = (buffers.lights.as_view(), buffers.sums.as_view());

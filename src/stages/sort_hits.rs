@@ -149,10 +149,10 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let paths = ..wave.span.path_count as usize;
     sorter.classes.indices(
         &wave.stream,
-        &wave.paths.flags.slice(paths),
+        wave.paths.flags.slice(paths),
         Count::Device(wave.counts.slice(entries.clone())),
-        &mut sorter.order.slice_mut(paths),
-        &mut sorter.starts.as_view_mut(),
+        sorter.order.slice_mut(paths),
+        &mut sorter.starts,
         &mut sorter.workspace,
     )?;
     sorter.queue.launch(

@@ -186,11 +186,11 @@ pub(crate) fn test_convergence_on_cuda(
     )?;
     rounds.select.items(
         stream,
-        &list.slice(pixels),
-        &rounds.flags.slice(pixels),
+        list.slice(pixels),
+        rounds.flags.slice(pixels),
         Count::Given(listed),
-        &mut rounds.unconverged.slice_mut(pixels),
-        &mut rounds.unconverged_count.as_view_mut(),
+        rounds.unconverged.slice_mut(pixels),
+        &mut rounds.unconverged_count,
         &mut rounds.workspace,
     )?;
     // Copied instead of swapped, because CUDA graphs of waves contain the address of `list`.

@@ -13,6 +13,7 @@ use std::{
 };
 
 use glam::{Vec2, Vec3};
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use raysieve::{
     film::picture::Picture,
     render::{
@@ -166,7 +167,7 @@ pub(crate) fn instanced_garden() -> Scene {
         second_uvs: ball.uvs.iter().map(|&[u, v]| [v, 2.0 * u]).collect(),
         ..ball
     });
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for number in 0..40 {
         let mut direction = || Vec3::new(random.signed(), random.signed(), random.signed());
         let (tilt, at) = (direction() * 0.3, direction());
@@ -347,7 +348,7 @@ pub(crate) fn alpha_tested_garden() -> Scene {
 
 /// Puts textures of every format on all materials of the garden except glass.
 fn paint(garden: &mut Scene) {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     let mut word = || random.word().to_le_bytes();
     let bytes = (0..12).map(|_| {
         let [r, g, b, a, ..] = word();
@@ -475,22 +476,22 @@ pub(crate) fn start(scene: &Scene, settings: &Settings) -> Renderer {
         .unwrap_or_else(|error| panic!("{}: {error}", scene.path.display()))
 }
 
-/// A deterministic generator of random numbers (SplitMix64), with its state.
-pub(crate) struct Random(pub(crate) u64);
+/// A generator of random numbers with a fixed seed, so that failures are reproducible.
+pub(crate) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// Returns 64 random bits.
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Returns a number in [0, 1).
+    /// Returns 64 random bits.
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0.random()
+    }
+
+    /// Returns a number in [0, 1), a multiple of 2⁻²⁴ as those of the sampler.
     pub(crate) fn unit(&mut self) -> f32 {
-        (self.word() >> 40) as f32 / (1 << 24) as f32
+        self.0.random()
     }
 
     /// Returns a number in [-1, 1).

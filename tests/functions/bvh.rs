@@ -114,7 +114,7 @@ fn rays(tree: &Tree, random: &mut Random) -> Vec<(Vec3, Vec3)> {
 
 #[test]
 fn the_tree_finds_the_same_hit_as_a_linear_search() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for (name, primitives) in SCENES {
         let tree = tree(primitives(&mut random));
         let mut hits = 0;
@@ -135,7 +135,7 @@ fn the_tree_finds_the_same_hit_as_a_linear_search() {
 
 #[test]
 fn a_shadow_ray_is_blocked_only_by_nearer_primitives() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     for (name, primitives) in SCENES {
         let tree = tree(primitives(&mut random));
         let mut blocked = 0;
@@ -242,7 +242,7 @@ fn simd_scenes(tree: &Tree) -> Vec<(&'static str, SimdScene)> {
 
 #[test]
 fn simd_traversal_finds_the_same_hits_as_scalar_traversal() {
-    let mut random = Random(16);
+    let mut random = Random::new(16);
     let mut count = 0;
     while count < 1_000_000 {
         for (name, primitives) in SCENES {
@@ -300,7 +300,7 @@ fn simd_traversal_finds_the_same_hits_as_scalar_traversal() {
 
 #[test]
 fn of_equal_hits_the_lowest_primitive_index_is_returned() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     let tree = tree(doubles(&mut random));
     let mut hits = 0;
     for (origin, direction) in rays(&tree, &mut random) {
@@ -320,7 +320,7 @@ fn of_equal_hits_the_lowest_primitive_index_is_returned() {
 
 #[test]
 fn no_ray_slips_through_an_edge_or_a_vertex() {
-    let mut random = Random(14);
+    let mut random = Random::new(14);
     for shift in [Vec3::ZERO, Vec3::new(100.0, -30.0, 7.0)] {
         let (faces, vertices) = closed_surface(&mut random, 20);
         let moved = |v: Vec3| v + shift;
@@ -370,7 +370,7 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
 /// take minutes.
 #[test]
 fn degenerate_inputs_are_clustered_quickly() {
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let row = |at: usize| sphere(Vec3::new(at as f32 * 2.0, 0.0, 0.0), 1.0);
     let place = |_| sphere(Vec3::ZERO, 1.0);
     let far = |_| sphere(Vec3::new(1e6, 0.0, 0.0), 0.25);
@@ -419,7 +419,7 @@ fn degenerate_inputs_are_clustered_quickly() {
 
 #[test]
 fn the_tree_contains_every_primitive_once() {
-    let mut random = Random(15);
+    let mut random = Random::new(15);
     for (name, primitives) in SCENES {
         let primitives = primitives(&mut random);
         let count = primitives.len() as u32;
@@ -460,7 +460,7 @@ fn a_large_tree_is_identical_for_any_number_of_threads() {
             .iter()
             .for_each(|primitive| seen[primitive.number as usize] = true);
         assert!(seen.into_iter().all(|seen| seen), "{side}");
-        let mut random = Random(17);
+        let mut random = Random::new(17);
         for _ in 0..20 {
             let origin = Vec3::new(random.signed(), random.signed(), 1.0);
             let direction = (Vec3::new(0.5, 0.5, 0.0) - origin).normalize();

@@ -25,7 +25,7 @@ const HEIGHT: u32 = 8;
 
 /// Returns an environment with texels of all brightnesses, some of them 0, rotated by a third of a turn.
 fn picture() -> (Vec<Vec3>, EnvironmentTables, Environment) {
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let radiances: Vec<Vec3> = (0..WIDTH * HEIGHT)
         .map(|texel| match texel % 5 {
             0 => Vec3::ZERO,
@@ -62,7 +62,7 @@ fn place(direction: DVec3, turns: f64) -> (f64, f64) {
 fn environment_directions_follow_their_density() {
     const COUNT: u32 = 1 << 20;
     let (_, tables, environment) = picture();
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut counts = vec![0_u32; (WIDTH * HEIGHT) as usize];
     for _ in 0..COUNT {
         let (u, v) = (bits(&mut random), bits(&mut random));
@@ -114,7 +114,7 @@ fn lookups_interpolate_bilinearly() {
         let y = y.clamp(0, i64::from(HEIGHT) - 1) as usize;
         radiances[y * WIDTH as usize + x].as_dvec3()
     };
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     // The poles are left out, because all longitudes meet there.
     let mut axes = [Vec3::NEG_Z, Vec3::Z, Vec3::X, Vec3::NEG_X].into_iter();
     for _ in 0..100_000 {
@@ -190,7 +190,7 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
         let height = 2.0 * (half / 2.0).sin().powi(2);
         let axis = DVec3::new(1.0, 2.0, -0.5).normalize();
         let (tangent, bitangent) = axis.any_orthonormal_pair();
-        let mut random = Random(8);
+        let mut random = Random::new(8);
         let mut counts = [0_u32; CELLS * CELLS];
         for _ in 0..COUNT {
             let sample = sample_lamp(&lamp, lamp.chance, Vec3::ONE, random.unit(), random.unit());
@@ -267,7 +267,7 @@ fn irradiance(
 #[test]
 fn light_sampling_bsdf_sampling_and_both_give_one_irradiance() {
     let picture = file("tests/skies/window.hdr");
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     for lights in [
         format!("Environment(file: {picture:?}, rotate_y: 100)"),
         "Directional(direction: (-1, -2, 0.5), irradiance: (1, 2, 3), angle: 40)".to_owned(),

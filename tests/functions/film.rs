@@ -11,7 +11,7 @@ use crate::common::Random;
 
 #[test]
 fn samples_in_any_order_give_the_same_film() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut samples: Vec<(u32, Vec3)> = (0..5000)
         .map(|index| {
             (
@@ -38,7 +38,7 @@ fn samples_in_any_order_give_the_same_film() {
 fn threads_add_the_same_sums_as_one() {
     // Neighbouring pixels on both sides of a boundary between two locks, and few of them, so that threads meet.
     let pixel_count = 2 * 16_384;
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let samples: Vec<(u32, Vec3)> = (0..200_000)
         .map(|_| {
             let pixel = 16_384 - 4 + random.word() as u32 % 8;
@@ -85,7 +85,7 @@ fn invalid_samples_are_counted_and_not_added() {
 
 #[test]
 fn the_mean_of_equal_samples_is_the_sample() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     for samples in [1, 2, 3, 7, 64, 1000] {
         for _ in 0..1000 {
             // A number with 24 significant bits above 2^-32, which the film stores exactly.

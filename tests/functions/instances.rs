@@ -97,7 +97,7 @@ fn compare(
     nearest: impl Fn(&InstancedRay<Ray>) -> InstanceHit,
     occluded: impl Fn(&InstancedRay<ShadowRay>) -> Option<bool>,
 ) {
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     let mut rays: Vec<InstancedRay<Ray>> = Vec::new();
     let mut hits: Vec<InstanceHit> = Vec::new();
     for number in 0..RAYS {
@@ -180,7 +180,7 @@ fn compare_beams(
     opacity: &impl OpacityTest,
     nearest: impl Fn(&InstancedRay<Ray>) -> InstanceHit,
 ) {
-    let mut random = Random(22);
+    let mut random = Random::new(22);
     let scene = render_scene.instanced_scene();
     let simd_scenes = simd_scenes(render_scene);
     for _ in 0..RAYS / 64 {

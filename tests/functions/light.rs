@@ -69,7 +69,7 @@ fn cell(first: f64, second: f64) -> usize {
 
 #[test]
 fn a_sphere_is_sampled_uniformly_over_its_solid_angle() {
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     for (center, radius) in [
         (Vec3::new(0.0, 3.0, 4.0), 1.0),
         (Vec3::new(2.0, 1.0, -1.0), 2.4),
@@ -131,7 +131,7 @@ fn a_triangle_is_sampled_uniformly_over_its_area() {
     let origin = Vec3::new(0.5, 2.0, 0.2) + normal * 3.0;
     let share = alone(&light);
     let area = f64::from((light.b - light.a).cross(light.c - light.a).length()) / 2.0;
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     let mut counts = [0; CELLS * CELLS];
     for _ in 0..COUNT {
         let sample = sample_emitter(

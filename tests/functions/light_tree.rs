@@ -39,7 +39,7 @@ fn point(random: &mut Random) -> Vec3 {
 
 #[test]
 fn all_probabilities_sum_to_one() {
-    let mut random = Random(41);
+    let mut random = Random::new(41);
     for count in [2, 3, 50, 1000] {
         let lights = lamps(count, &mut random);
         let (pairs, trails) = light_tree(&lights);
@@ -67,7 +67,7 @@ fn all_probabilities_sum_to_one() {
 #[test]
 fn a_lights_probability_is_its_sampling_frequency() {
     const COUNT: u32 = 1 << 18;
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let lights = lamps(200, &mut random);
     let (pairs, trails) = light_tree(&lights);
     for _ in 0..4 {
@@ -102,7 +102,7 @@ fn a_lights_probability_is_its_sampling_frequency() {
 /// Checks that probabilities are above 0 wherever a light gives light, and 0 at points that it faces away from.
 #[test]
 fn every_light_that_contributes_can_be_sampled() {
-    let mut random = Random(43);
+    let mut random = Random::new(43);
     let lights = lamps(500, &mut random);
     let (pairs, trails) = light_tree(&lights);
     let mut away = 0;
@@ -124,7 +124,7 @@ fn every_light_that_contributes_can_be_sampled() {
 /// Compares the variance with that of sampling by power, on a floor under many lamps.
 #[test]
 fn sampling_by_the_tree_reduces_variance() {
-    let mut random = Random(44);
+    let mut random = Random::new(44);
     for side in [3, 6, 40] {
         let count = side * side;
         let (mut by_tree, mut by_power) = (0.0, 0.0);
@@ -247,7 +247,7 @@ fn many_lights_of_all_kinds_form_a_tree() {
 /// Checks all random numbers, because a single exception would make one path in 2³¹ sample a missing light.
 #[test]
 fn every_random_number_selects_a_light() {
-    let mut random = Random(43);
+    let mut random = Random::new(43);
     for count in 8..60 {
         let points: String = (0..count)
             .map(|step| {

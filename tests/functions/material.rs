@@ -12,7 +12,7 @@ const COUNT: u32 = 1 << 18;
 fn cosine_samples_have_the_moments_of_their_density() {
     let normal = Vec3::new(0.36, -0.48, 0.8);
     let (mut first, mut second, mut sum) = (0.0, 0.0, glam::DVec3::ZERO);
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for _ in 0..COUNT {
         let (direction, cosine) = sample_cosine(normal, random.unit(), random.unit());
         assert!((direction.length() - 1.0).abs() < 1e-6 && cosine >= 0.0);
@@ -82,7 +82,7 @@ fn fresnel_reflectance_is_equal_in_both_directions() {
 
 #[test]
 fn rays_reflect_and_refract_by_snells_law() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for _ in 0..10_000 {
         let normal = Vec3::new(random.signed(), random.signed(), random.signed()).normalize();
         let mut direction =

@@ -149,7 +149,7 @@ fn the_square_maps_uniformly_to_the_disk() {
 
 #[test]
 fn frames_are_orthonormal_about_any_normal() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let axes = [Vec3::X, Vec3::Y, Vec3::Z]
         .into_iter()
         .flat_map(|axis| [axis, -axis]);
@@ -188,7 +188,7 @@ fn truncation_is_the_conversion_of_rust() {
 
 #[test]
 fn half_precision_conversion_is_within_the_stated_error() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let mut worst = 0.0_f64;
     for _ in 0..2_000_000 {
         let x = random.unit() * if random.unit() < 0.5 { 2.0 } else { 120.0 };
@@ -214,7 +214,7 @@ fn half_precision_conversion_is_within_the_stated_error() {
 
 #[test]
 fn logarithms_and_powers_of_2_are_within_the_stated_error() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let (mut worst_power, mut worst_logarithm) = (0.0_f64, 0.0_f64);
     for _ in 0..1_000_000 {
         let x = random.signed() * 125.0;

@@ -198,7 +198,7 @@ fn weight(random: &mut Random) -> f32 {
 
 #[test]
 fn opacity_maps_agree_with_the_opacity_of_every_point() {
-    let mut random = Random(24);
+    let mut random = Random::new(24);
     let mut counts = [0; 3];
     for _ in 0..40 {
         let scene = cutouts(&mut random);

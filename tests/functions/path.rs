@@ -6,7 +6,7 @@ use crate::common::Random;
 
 #[test]
 fn fill_pairs_gives_each_pair_of_a_wave_once() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let mut below = |limit: u32| (random.word() % u64::from(limit)) as u32;
     for round in 0..4000 {
         let width = below(50) + 1;

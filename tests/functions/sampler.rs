@@ -8,7 +8,7 @@ use crate::common::Random;
 
 #[test]
 fn numbers_are_multiples_of_the_step_and_below_one() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..100_000 {
         let word = random.word();
         let at = sampler(word as u32, (word >> 32) as u32, random.word() as u32);
@@ -56,7 +56,7 @@ fn every_block_of_samples_is_a_net() {
 
 #[test]
 fn samples_differ_up_to_the_largest_sample_number() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let edges = [
         0,
         1,

@@ -103,7 +103,7 @@ fn bilinear_lookup_interpolates_and_is_continuous_over_seams() {
         let (below, above) = (value(wrap, -1e-6), value(wrap, 1e-6));
         assert!((below - above).abs() < 1e-3, "{below} {above}");
     }
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for _ in 0..10_000 {
         let u = random.unit();
         assert_eq!(value(CLAMP, -u), 0.0);
@@ -129,7 +129,7 @@ fn bilinear_lookup_interpolates_and_is_continuous_over_seams() {
 #[test]
 fn a_texture_of_one_color_has_that_color_everywhere() {
     let (texels, texture) = grey(&[0.3; 12], 4);
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for _ in 0..10_000 {
         let texture = Texture {
             u_by_u: 20.0 * random.signed(),

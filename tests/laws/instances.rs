@@ -35,7 +35,7 @@ fn an_instance_at_the_identity_is_hit_like_the_mesh() {
     };
     let flat = of(bumps);
     let instanced = of(&format!("Instances(of: {bumps}, at: [()])"));
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut hits = 0;
     for _ in 0..100_000 {
         let mut vector = || Vec3::new(random.signed(), random.signed(), random.signed());

@@ -70,7 +70,7 @@ fn weights_are_values_over_densities() {
     let shelf = Shelf::get();
     for item in &shelf.items {
         let name = &item.name;
-        let mut random = Random(8);
+        let mut random = Random::new(8);
         for cosine in COSINES {
             for &front in sides(&item.surface) {
                 let seen = shelf.under(item, cosine, front);
@@ -117,7 +117,7 @@ fn sides(surface: &Surface) -> &'static [bool] {
 /// 1931).
 fn deviation(drawn: &Seen, said: &Seen) -> f64 {
     let mut counts = vec![0.0; BINS.0 * BINS.1 + 1];
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     for _ in 0..SAMPLES {
         let sample = drawn.sample(random.unit(), random.unit(), random.unit());
         let bin = if sample.weight == Vec3::ZERO {

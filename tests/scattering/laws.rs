@@ -17,7 +17,7 @@ fn every_bsdf_is_reciprocal() {
     for item in &shelf.items {
         let name = &item.name;
         // The directions of a material do not depend on the other materials.
-        let mut random = Random(3);
+        let mut random = Random::new(3);
         for _ in 0..300 {
             let [one, other] = [(); 2].map(|()| any_direction(&mut random));
             let (cos_one, cos_other) = (normal.dot(one), normal.dot(other));

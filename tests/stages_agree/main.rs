@@ -243,7 +243,7 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
 /// Compares a stage in one wave, with the buffers of a render and with special values in them.
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut buffers = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
     let mut turns = 0;
     for step in steps(setting.max_bounces) {

@@ -18,7 +18,7 @@ const SAMPLES: [(u64, u64); 3] = [(4, 8), (1, 3), (6, 7)];
 /// Asserts that denoising gives the same bits on the CPU and on another machine.
 pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
     let scene = load("scenes/cornell.ron");
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for size in SIZES {
         let setting = setting(&scene, size.0, size.1);
         let mut cpu = Cpu::new(&setting, 1);

@@ -170,7 +170,7 @@ impl ConvergenceTester for Host {
 /// Asserts that the convergence test gives the same results on the CPU and on another machine.
 pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
     let scene = load("scenes/cornell.ron");
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let (mut left, mut done) = (0, 0);
     for size in SIZES {
         let setting = setting(&scene, size.0, size.1);
@@ -215,7 +215,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
 /// Asserts that denoising by adaptive statistics gives the same bits on the CPU and on another machine.
 pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
     let scene = load("scenes/cornell.ron");
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for size in SIZES {
         let setting = setting(&scene, size.0, size.1);
         let (mut cpu, mut other) = (Cpu::new(&setting, 1), machine(&setting));

@@ -38,7 +38,7 @@ impl Inputs {
     /// Creates a source with this seed.
     pub(crate) fn new(seed: u64) -> Inputs {
         Inputs {
-            random: Random(seed),
+            random: Random::new(seed),
             harvest: Harvest::get(),
             last_number: 0.5,
             last_vector: Vec3::Z,

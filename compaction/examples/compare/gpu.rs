@@ -179,10 +179,10 @@ impl Bench {
         let time = self.time(|stream, set, workspace| {
             Ok(select.indices(
                 stream,
-                &set.flags.as_view(),
+                &set.flags,
                 Count::Given(count),
-                &mut set.out.as_view_mut(),
-                &mut set.selected.as_view_mut(),
+                &mut set.out,
+                &mut set.selected,
                 workspace,
             )?)
         })?;
@@ -194,11 +194,11 @@ impl Bench {
         let time = self.time(|stream, set, workspace| {
             Ok(select.items(
                 stream,
-                &set.items.slice(..count as usize),
-                &set.flags.as_view(),
+                set.items.slice(..count as usize),
+                &set.flags,
                 Count::Given(count),
-                &mut set.out.as_view_mut(),
-                &mut set.selected.as_view_mut(),
+                &mut set.out,
+                &mut set.selected,
                 workspace,
             )?)
         })?;
@@ -210,10 +210,10 @@ impl Bench {
         let time = self.time(|stream, set, workspace| {
             Ok(select.items(
                 stream,
-                &set.items.slice(..count as usize),
+                set.items.slice(..count as usize),
                 Count::Given(count),
-                &mut set.out.as_view_mut(),
-                &mut set.selected.as_view_mut(),
+                &mut set.out,
+                &mut set.selected,
                 workspace,
             )?)
         })?;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
 /// The input of every method.
 pub(crate) struct Case {
     pub(crate) items: usize,
@@ -14,12 +16,9 @@ pub(crate) struct Case {
 impl Case {
     /// Draws a flag for each item, independently.
     pub(crate) fn flags(&self) -> Vec<u8> {
-        let mut state = 1_u64;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         (0..self.items)
-            .map(|_| {
-                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                u8::from((state >> 33) % 100 < u64::from(self.percent))
-            })
+            .map(|_| u8::from(random.random_range(0..100) < self.percent))
             .collect()
     }
 }

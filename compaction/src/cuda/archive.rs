@@ -16,6 +16,22 @@ use super::{
 };
 use crate::error::{Error, Result};
 
+/// The archive of this crate's own kernels, written by `cargo run -p compaction --features shipped --example
+/// ship_kernels`.
+#[cfg(feature = "shipped")]
+pub(crate) const SHIPPED: &[u8] = include_bytes!("../../kernels/shipped.bin");
+
+/// Returns the archive that is built into this crate by the feature `shipped`.
+pub(super) fn built_in() -> Option<&'static Archive> {
+    #[cfg(feature = "shipped")]
+    {
+        static ARCHIVE: std::sync::OnceLock<Option<Archive>> = std::sync::OnceLock::new();
+        ARCHIVE.get_or_init(|| Archive::open(SHIPPED).ok()).as_ref()
+    }
+    #[cfg(not(feature = "shipped"))]
+    None
+}
+
 /// The first bytes of every archive. They change whenever the format changes.
 const MAGIC: &[u8; 8] = b"kernels2";
 

@@ -1,17 +1,16 @@
 //! Device buffers that own their memory or borrow it from another library.
 
 use std::{
+    any::type_name,
     mem::{ManuallyDrop, replace},
     sync::Arc,
 };
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use super::memory::address;
-use crate::{
-    error::{Error, Result},
-    layout::Shared,
-};
+use crate::error::{Error, Result};
 
 /// A device buffer of `T` that owns its memory, or borrows memory of another library such as PyTorch.
 ///
@@ -44,7 +43,7 @@ impl<T> From<CudaSlice<T>> for Buffer<T> {
     }
 }
 
-impl<T: Shared> Buffer<T> {
+impl<T: Pod> Buffer<T> {
     /// Borrows `len` items at a device address, for use on `stream`. Makes no call of the driver, so nothing checks
     /// that the memory exists. Any bits are valid items. An empty buffer may have any aligned address, including 0.
     ///
@@ -69,7 +68,7 @@ impl<T: Shared> Buffer<T> {
     /// stream's GPU can access. Nothing else may write it, or access what the buffer's users write, unless it is
     /// ordered with the stream.
     pub unsafe fn borrow(stream: &Arc<CudaStream>, address: u64, len: usize) -> Result<Self> {
-        check_aligned(T::NAME, address, align_of::<T>())?;
+        check_aligned(type_name::<T>(), address, align_of::<T>())?;
         let max = isize::MAX as usize / size_of::<T>().max(1);
         if len > max {
             return Err(Error::OutOfRange {

@@ -8,7 +8,7 @@ use std::{
 use cudarc::driver::CudaContext;
 
 use super::{
-    archive::Archive,
+    archive::{Archive, built_in},
     cache::Cache,
     call_register::CallRegister,
     image::{Image, Origin, Target, key},
@@ -43,7 +43,8 @@ const PTX_LOAD_MIN_TIME: Duration = Duration::from_secs(120);
 pub struct Compiler {
     cache: Cache,
     nvrtc: NvrtcChoice,
-    shipped: std::result::Result<Arc<Archive>, String>,
+    /// The archive that the program gave, or the reason why it cannot be read.
+    shipped: Option<std::result::Result<Arc<Archive>, String>>,
     watch: CallRegister,
 }
 
@@ -62,7 +63,8 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// Creates a compiler with the standard cache, the NVRTC found on this machine, and no shipped kernels.
+    /// Creates a compiler with the standard cache, the NVRTC found on this machine, and the kernels that the feature
+    /// `shipped` of this crate builds in.
     ///
     /// ```
     /// use compaction::cuda::Compiler;
@@ -74,7 +76,7 @@ impl Compiler {
         Self {
             cache: Cache::standard(),
             nvrtc: NvrtcChoice::Search,
-            shipped: Err("no compiled kernels ship".to_owned()),
+            shipped: None,
             watch: CallRegister::default(),
         }
     }
@@ -82,7 +84,7 @@ impl Compiler {
     /// Uses an [`Archive`], given as bytes, as the first layer and, for images that are not machine code for exactly
     /// the GPU, as the last.
     ///
-    /// Damaged bytes are not an error here. They count as an empty archive, and [`Error::NoCompiler`] contains the
+    /// The kernels that the feature `shipped` builds in stay available. Damaged bytes are not an error here. They count as an empty archive, and [`Error::NoCompiler`] contains the
     /// reason if no other layer has the code.
     ///
     /// ```
@@ -93,9 +95,8 @@ impl Compiler {
     /// let compiler = Compiler::new().shipped(&archive);
     /// ```
     pub fn shipped(mut self, archive: &[u8]) -> Self {
-        self.shipped = Archive::open(archive)
-            .map(Arc::new)
-            .map_err(|error| error.to_string());
+        let opened = Archive::open(archive).map(Arc::new);
+        self.shipped = Some(opened.map_err(|error| error.to_string()));
         self
     }
 
@@ -216,9 +217,12 @@ impl Compiler {
         let target = Target::Cubin(capability);
         // The driver's error for the first image that it rejected.
         let mut refused = None;
-        let mut shipped = self
+        let given = self
             .shipped
-            .iter()
+            .as_ref()
+            .and_then(|given| given.as_deref().ok());
+        let archives = given.into_iter().chain(built_in());
+        let mut shipped = archives
             .flat_map(|archive| archive.images(&text, capability))
             .peekable();
         if let Some(image) = shipped.next_if(|image| image.target == target) {
@@ -266,10 +270,13 @@ impl Compiler {
         Err(refused.unwrap_or_else(|| Error::NoCompiler {
             kernel: source.path().to_owned(),
             reason: match &self.shipped {
-                Ok(_) => format!(
+                None if built_in().is_none() => {
+                    format!("no compiled kernels ship, and {missing}")
+                }
+                None | Some(Ok(_)) => format!(
                     "it is not among those that ship with the program for this GPU, and {missing}"
                 ),
-                Err(absent) => format!("{absent}, and {missing}"),
+                Some(Err(absent)) => format!("{absent}, and {missing}"),
             },
         }))
     }

@@ -7,6 +7,7 @@ use cudarc::driver::{
     sys::{self, CUdevice_attribute},
 };
 
+use super::driver_library::driver_library;
 use crate::error::{Error, Result, in_words};
 
 /// The oldest supported CUDA version of a driver, (major, minor). Driver 535 has it.
@@ -105,10 +106,7 @@ pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
 /// }
 /// ```
 pub fn driver_version() -> Option<(i32, i32)> {
-    // SAFETY: only looks for the library.
-    if !unsafe { sys::is_culib_present() } {
-        return None;
-    }
+    driver_library()?;
     let mut version = 0;
     // SAFETY: the pointer is to a live integer; the call needs no initialised driver.
     let answer = unsafe { sys::cuDriverGetVersion(&mut version) };

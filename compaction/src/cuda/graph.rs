@@ -43,6 +43,11 @@ pub struct Graph(CudaGraph);
 // takes `&mut self`, and nothing else uses it.
 unsafe impl Send for Graph {}
 
+/// The flags of a graph. This one has no effect on graphs without allocations. No flags at all is a value that older
+/// versions of cudarc cannot name.
+const INSTANTIATE: CUgraphInstantiate_flags =
+    CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+
 /// A stream capture in progress. Dropping it ends the capture, also after a panic, because an open capture would leave
 /// the stream unusable.
 struct Capture<'a>(&'a Arc<CudaStream>);
@@ -52,14 +57,14 @@ impl Capture<'_> {
     fn end(self) -> std::result::Result<Option<CudaGraph>, DriverError> {
         let stream = self.0;
         mem::forget(self);
-        stream.end_capture(CUgraphInstantiate_flags(0))
+        stream.end_capture(INSTANTIATE)
     }
 }
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
         // The recorded work is discarded.
-        let _ = self.0.end_capture(CUgraphInstantiate_flags(0));
+        let _ = self.0.end_capture(INSTANTIATE);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{alloc::Layout, mem::transmute, sync::Arc};
 
+use bytemuck::Pod;
 use cudarc::driver::{
     CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice,
-    DriverError, sys::CUresult,
+    DriverError, result, sys::CUresult,
 };
 
 use super::kernel::check_stream;
@@ -27,7 +28,7 @@ use crate::{
 ///
 /// Returns [`Error::OutOfMemory`] with the requested, free and total bytes, or [`Error::Driver`] if the allocation
 /// fails for another reason.
-pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     if len == 0 && size_of::<T>() > 0 {
         // The driver does not allocate zero bytes, so an empty buffer owns one item that it does not expose.
         let address = uninitialised::<T>(stream, 1)?.leak();
@@ -42,8 +43,13 @@ pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<
             DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
         ));
     }
-    // SAFETY: any bits are a valid `T`, which is plain data.
-    unsafe { stream.alloc(len) }.map_err(|error| allocation_error(stream, asked, error))
+    // cudarc allocates only types that it knows, so the buffer is allocated as bytes.
+    // SAFETY: any bits are valid bytes.
+    let bytes = unsafe { stream.alloc::<u8>(asked) };
+    let bytes = bytes.map_err(|error| allocation_error(stream, asked, error))?;
+    // SAFETY: the allocation is live and has `len` items, nobody else frees it, and any bits are a valid `T`, which is
+    // plain data. Device memory is aligned to any item.
+    Ok(unsafe { stream.upgrade_device_ptr(bytes.leak(), len) })
 }
 
 /// Allocates a device buffer of `len` items and sets all bytes to zero.
@@ -59,12 +65,16 @@ pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<
 /// # Errors
 ///
 /// Returns the errors of [`uninitialised`], and [`Error::Driver`] if the bytes cannot be cleared.
-pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+pub fn zeroed<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, len)?;
     if len > 0 {
-        stream
-            .memset_zeros(&mut buffer)
-            .map_err(Error::driver(format!("zero {} bytes", buffer.num_bytes())))?;
+        let bytes = buffer.num_bytes();
+        let zeroing = || Error::driver(format!("zero {bytes} bytes"));
+        stream.context().bind_to_thread().map_err(zeroing())?;
+        let (address, _in_use) = buffer.device_ptr_mut(stream);
+        // SAFETY: the buffer has this many bytes, and the stream is of its context.
+        unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
+            .map_err(zeroing())?;
     }
     Ok(buffer)
 }
@@ -82,7 +92,7 @@ pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSli
 /// # Errors
 ///
 /// Returns the errors of [`uninitialised`] and of [`overwrite`].
-pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
+pub fn upload<T: Pod>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, items.len())?;
     overwrite(stream, items, &mut buffer)?;
     Ok(buffer)
@@ -103,7 +113,7 @@ pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSl
 ///
 /// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn overwrite<T: Shared>(
+pub fn overwrite<T: Pod>(
     stream: &Arc<CudaStream>,
     items: &[T],
     buffer: &mut impl DevicePtrMut<T>,
@@ -121,12 +131,11 @@ pub fn overwrite<T: Shared>(
     if items.is_empty() {
         return Ok(());
     }
-    stream
-        .memcpy_htod(items, buffer)
-        .map_err(Error::driver(format!(
-            "upload {} bytes",
-            size_of_val(items)
-        )))
+    let uploading = || Error::driver(format!("upload {} bytes", size_of_val(items)));
+    stream.context().bind_to_thread().map_err(uploading())?;
+    let (address, _in_use) = buffer.device_ptr_mut(stream);
+    // SAFETY: the buffer has as many items, and the stream is of its context. The call returns when the items were read.
+    unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }.map_err(uploading())
 }
 
 /// Waits for the stream and returns a copy of the buffer's items on the host.
@@ -144,18 +153,21 @@ pub fn overwrite<T: Shared>(
 ///
 /// Returns [`Error::Driver`], also for earlier failures on the stream, and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
+pub fn download<T: Pod>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
     check_stream(stream, buffer.stream(), || {
         "the buffer to download".to_owned()
     })?;
     let mut items = vec![T::zeroed(); buffer.len()];
-    let doing = || format!("download {} bytes", buffer.num_bytes());
+    let downloading = || Error::driver(format!("download {} bytes", buffer.num_bytes()));
     if !items.is_empty() {
-        stream
-            .memcpy_dtoh(buffer, &mut items)
-            .map_err(Error::driver(doing()))?;
+        stream.context().bind_to_thread().map_err(downloading())?;
+        let (address, _in_use) = buffer.device_ptr(stream);
+        // SAFETY: the buffer has as many items, any bits are a valid `T`, and the stream is of the buffer's context. The
+        // items live until the stream is synchronized, or the process ends.
+        unsafe { result::memcpy_dtoh_async(&mut items, address, stream.cu_stream()) }
+            .map_err(downloading())?;
     }
-    stream.synchronize().map_err(Error::driver(doing()))?;
+    stream.synchronize().map_err(downloading())?;
     Ok(items)
 }
 
@@ -175,7 +187,7 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
 /// # Errors
 ///
 /// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
-pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
+pub fn reinterpret<'a, T: Pod, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
     let (bytes, address) = (view.num_bytes(), address(&view));
     let len = whole_items(bytes, address, Layout::new::<U>(), U::NAME)?;
     // SAFETY: the bytes are whole and aligned `U`s, which as plain data may have any bits.
@@ -202,7 +214,7 @@ pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<Cu
 /// # Errors
 ///
 /// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
-pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
+pub fn reinterpret_mut<'a, T: Pod, U: Shared>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> Result<CudaViewMut<'a, U>> {
     let (bytes, address) = (view.num_bytes(), address(view));
@@ -216,6 +228,16 @@ pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     })
 }
 
+/// Views the bytes of a device buffer as items of another type, for writing, like [`reinterpret_mut`] but for as long as
+/// the buffer is borrowed.
+pub(crate) fn reinterpret_into<T: Pod, U: Shared>(
+    mut view: CudaViewMut<'_, T>,
+) -> Result<CudaViewMut<'_, U>> {
+    let reinterpreted = reinterpret_mut(&mut view)?;
+    // SAFETY: only the lifetime changes, to that of the view, which is not used any more.
+    Ok(unsafe { transmute::<CudaViewMut<'_, U>, CudaViewMut<'_, U>>(reinterpreted) })
+}
+
 /// Returns whether the device address at which a buffer begins is a multiple of `bytes`.
 pub(crate) fn is_aligned<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
     address(buffer).is_multiple_of(u64::from(bytes))
@@ -224,13 +246,24 @@ pub(crate) fn is_aligned<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
 /// Returns two views of the same memory, one for reading and one for writing, for kernels that work in place.
 ///
 /// A kernel that receives both views must read each item before any thread overwrites it.
-pub(crate) fn read_and_write<'a, T: Shared>(
+pub(crate) fn read_and_write<'a, T>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> (CudaView<'a, T>, CudaViewMut<'a, T>) {
     // SAFETY: only the lifetime changes, to one during which the buffer stays borrowed. Neither view gives the host
     // access to the memory, and kernels and copies run in stream order.
     let items = unsafe { transmute::<CudaView<'_, T>, CudaView<'a, T>>(view.as_view()) };
     (items, view.slice_mut(..))
+}
+
+/// Returns a view of each item of a buffer, for writing.
+pub(crate) fn single_items<'a, T>(
+    mut items: CudaViewMut<'a, T>,
+) -> impl Iterator<Item = CudaViewMut<'a, T>> {
+    (0..items.len()).map(move |item| {
+        let item = items.slice_mut(item..item + 1);
+        // SAFETY: only the lifetime changes, to one during which the buffer stays borrowed. No two views overlap.
+        unsafe { transmute::<CudaViewMut<'_, T>, CudaViewMut<'a, T>>(item) }
+    })
 }
 
 /// Returns the number of items of this layout in a buffer of `bytes` bytes at a device address. Returns

@@ -7,6 +7,7 @@ use cudarc::driver::{
     LaunchArgs, PushKernelArg, SyncOnDrop,
 };
 
+pub use crate::layout::ParamField;
 use crate::layout::{self, Shared};
 
 /// A kernel parameter of type `const T *`: a buffer that the kernel reads. Its argument is a [`CudaView`].
@@ -74,19 +75,6 @@ pub trait Param: sealed::Sealed + 'static {
         stream: &'l CudaStream,
         guards: &mut Vec<SyncOnDrop<'l>>,
     ) -> Self::Raw;
-}
-
-/// Name, CUDA type and offset of a field of a struct of kernel parameters, for the code that
-/// [`shared!`](crate::shared) generates.
-#[doc(hidden)]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamField {
-    /// The field's name in Rust and in CUDA. A kernel file whose struct has no field of this name does not compile.
-    pub name: &'static str,
-    /// The field's type in CUDA, such as `const Node *`.
-    pub cuda_type: String,
-    /// Offset of the field from the start of the struct, in bytes.
-    pub offset: usize,
 }
 
 impl<T: Shared> Param for T {

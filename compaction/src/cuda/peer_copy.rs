@@ -8,7 +8,11 @@ use cudarc::driver::{
     sys::{self, CUevent_flags},
 };
 
-use super::{kernel::check_stream, memory::allocation_error, timeout::wait_for_event};
+use super::{
+    kernel::check_stream,
+    memory::allocation_error,
+    timeout::{is_complete, wait_for_event},
+};
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -182,8 +186,7 @@ impl<T: Shared> PeerCopy<T> {
     ///
     /// Returns [`Error::Driver`] for earlier failures on the source stream.
     pub fn has_arrived(&self) -> Result<bool> {
-        self.arrived
-            .try_is_complete()
+        is_complete(&self.arrived)
             .map_err(Error::driver("ask for the state of a copy between GPUs"))
     }
 

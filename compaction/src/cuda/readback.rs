@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaStream, CudaView, DeviceSlice, PinnedHostSlice, sys::CUevent_flags,
-};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DeviceSlice, sys::CUevent_flags};
 
-use super::{kernel::check_stream, timeout::wait_for_event};
+use super::{
+    IntoView,
+    kernel::check_stream,
+    pinned::Pinned,
+    timeout::{is_complete, wait_for_event},
+};
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -25,15 +28,14 @@ use crate::{
 /// let mut readback = Readback::<u32>::new(&context, 1)?;
 ///
 /// let count = cuda::upload(&stream, &[3_u32])?; // as an operation leaves it
-/// readback.post(&stream, count.as_view())?;
+/// readback.post(&stream, &count)?;
 /// // More work for the stream and for this thread, and then, when the count is needed:
 /// assert_eq!(readback.wait()?, [3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Readback<T: Shared> {
-    /// Page-locked memory, into which the GPU copies without a host thread.
-    items: PinnedHostSlice<T>,
+    items: Pinned<T>,
     /// The number of items of the last [`post`](Readback::post), whose copy may still be running; 0 before the first
     /// one.
     posted: usize,
@@ -66,11 +68,7 @@ impl<T: Shared> Readback<T> {
                 max,
             });
         }
-        // SAFETY: the memory is not read before a copy has filled it, and any bits are a valid `T`. Without flags the
-        // CPU caches it, for fast reads. It always holds at least one item, because the driver does not lock zero
-        // bytes.
-        let items = unsafe { context.alloc_pinned_with_flags(len.max(1), 0) };
-        let items = items.map_err(Error::driver(format!(
+        let items = Pinned::zeroed(context, len).map_err(Error::driver(format!(
             "lock {} bytes of host memory",
             len * size_of::<T>()
         )))?;
@@ -93,7 +91,7 @@ impl<T: Shared> Readback<T> {
     /// # let stream = context.default_stream();
     /// let mut readback = Readback::<u32>::new(&context, 4)?;
     /// let counts = cuda::upload(&stream, &[3_u32, 1, 4, 1])?;
-    /// readback.post(&stream, counts.as_view())?;
+    /// readback.post(&stream, &counts)?;
     /// readback.post(&stream, counts.slice(..2))?;
     /// assert_eq!(readback.wait()?, [3, 1]);
     /// # Ok::<(), compaction::Error>(())
@@ -103,7 +101,12 @@ impl<T: Shared> Readback<T> {
     ///
     /// Returns [`Error::OutputTooShort`] if there are more items than the buffer holds, and the errors of
     /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another context or stream.
-    pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
+    pub fn post<'a>(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        items: impl IntoView<'a, T>,
+    ) -> Result<()> {
+        let items = items.into_view();
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {
                 what: "the readback buffer",
@@ -120,7 +123,7 @@ impl<T: Shared> Readback<T> {
         self.posted = 0;
         if !items.is_empty() {
             // cudarc fills the whole destination, so the destination is limited to the number of items.
-            let room = &mut self.items.as_mut_slice().map_err(posting())?[..items.len()];
+            let room = &mut self.items.as_mut_slice()[..items.len()];
             stream.memcpy_dtoh(&items, room).map_err(posting())?;
         }
         self.arrived.record(stream).map_err(posting())?;
@@ -142,9 +145,7 @@ impl<T: Shared> Readback<T> {
     ///
     /// Returns [`Error::Driver`] for earlier failures on the stream.
     pub fn has_arrived(&self) -> Result<bool> {
-        self.arrived
-            .try_is_complete()
-            .map_err(Error::driver("ask for the state of a readback"))
+        is_complete(&self.arrived).map_err(Error::driver("ask for the state of a readback"))
     }
 
     /// Waits for the copy of the last [`post`](Self::post) and returns its items on the host. The slice is empty before
@@ -155,7 +156,7 @@ impl<T: Shared> Readback<T> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let mut readback = Readback::<u32>::new(&context, 1)?;
-    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// readback.post(&stream, &cuda::upload(&stream, &[7_u32])?)?;
     /// assert_eq!(readback.wait()?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -167,7 +168,7 @@ impl<T: Shared> Readback<T> {
         self.arrived
             .synchronize()
             .map_err(Error::driver("wait for a readback"))?;
-        self.posted()
+        Ok(self.posted())
     }
 
     /// Waits for the last post's copy for at most `timeout` and returns its items.
@@ -181,7 +182,7 @@ impl<T: Shared> Readback<T> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let mut readback = Readback::<u32>::new(&context, 1)?;
-    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// readback.post(&stream, &cuda::upload(&stream, &[7_u32])?)?;
     /// assert_eq!(readback.wait_for(Duration::from_secs(30))?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -191,16 +192,12 @@ impl<T: Shared> Readback<T> {
     /// Returns [`Error::Timeout`] after `timeout`, and the errors of [`wait`](Self::wait).
     pub fn wait_for(&self, timeout: Duration) -> Result<&[T]> {
         wait_for_event(&self.arrived, "wait for a readback", timeout)?;
-        self.posted()
+        Ok(self.posted())
     }
 
     /// Returns the items of the last post, whose copy must have finished.
-    fn posted(&self) -> Result<&[T]> {
-        let items = self
-            .items
-            .as_slice()
-            .map_err(Error::driver("read a readback"))?;
-        Ok(&items[..self.posted])
+    fn posted(&self) -> &[T] {
+        &self.items.as_slice()[..self.posted]
     }
 }
 

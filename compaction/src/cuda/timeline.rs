@@ -7,6 +7,7 @@ use cudarc::driver::{
     sys::{self, CUevent_flags, CUevent_record_flags, CUstreamCaptureStatus},
 };
 
+use super::driver_library::elapsed_ms;
 use crate::error::{Error, Result};
 
 /// A sequence of time marks on a stream, and the GPU times between consecutive marks. Setting a mark does not wait.
@@ -121,11 +122,17 @@ impl Timeline {
     /// Returns [`Error::Driver`], also for earlier failures on the stream.
     pub fn milliseconds(&self) -> Result<Vec<f32>> {
         let marks = &self.events[..self.marked];
+        let reading = || Error::driver("read the time between marks");
+        self.context.bind_to_thread().map_err(reading())?;
         marks
             .windows(2)
-            .map(|pair| pair[0].elapsed_ms(&pair[1]))
+            .map(|pair| {
+                pair[1].synchronize()?;
+                // SAFETY: both events live, and belong to the context of the timeline.
+                unsafe { elapsed_ms(pair[0].cu_event(), pair[1].cu_event()) }
+            })
             .collect::<std::result::Result<_, _>>()
-            .map_err(Error::driver("read the time between marks"))
+            .map_err(reading())
     }
 }
 

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cudarc::driver::{CudaEvent, CudaStream, sys::CUevent_flags};
+use cudarc::driver::{
+    CudaEvent, CudaStream, DriverError, result,
+    sys::{CUevent_flags, CUresult},
+};
 
 use crate::error::{Error, Result};
 
@@ -54,13 +57,21 @@ pub fn rest(stream: &Arc<CudaStream>, timeout: Duration) -> Result<()> {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 pub fn is_alive(stream: &Arc<CudaStream>) -> bool {
-    record_event(stream).is_ok_and(|event| event.try_is_complete().is_ok())
+    record_event(stream).is_ok_and(|event| is_complete(&event).is_ok())
+}
+
+/// Returns whether all work before an event has finished, without waiting. Returns an error for earlier failures.
+pub(super) fn is_complete(event: &CudaEvent) -> std::result::Result<bool, DriverError> {
+    // SAFETY: the event exists.
+    match unsafe { result::event::query(event.cu_event()) } {
+        Ok(()) => Ok(true),
+        Err(DriverError(CUresult::CUDA_ERROR_NOT_READY)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Enqueues a new event at the end of the stream's work so far.
-fn record_event(
-    stream: &Arc<CudaStream>,
-) -> std::result::Result<CudaEvent, cudarc::driver::DriverError> {
+fn record_event(stream: &Arc<CudaStream>) -> std::result::Result<CudaEvent, DriverError> {
     let event = stream
         .context()
         .new_event(Some(CUevent_flags::CU_EVENT_DISABLE_TIMING))?;
@@ -76,7 +87,7 @@ pub(super) fn wait_for_event(
     timeout: Duration,
 ) -> Result<()> {
     let (mut waited, mut wait) = (Duration::ZERO, WaitClock::default());
-    while !event.try_is_complete().map_err(Error::driver(doing))? {
+    while !is_complete(event).map_err(Error::driver(doing))? {
         if waited >= timeout {
             return Err(Error::Timeout {
                 doing,

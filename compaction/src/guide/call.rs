@@ -16,7 +16,7 @@
 //!
 //! # Buffers
 //!
-//! Buffers are [`cudarc`] buffers, passed as views: `buffer.as_view()`, `buffer.slice(3..)`, `buffer.as_view_mut()`. So
+//! Buffers are [`cudarc`] buffers, passed as `&buffer` and `&mut buffer`, or views such as `buffer.slice(3..)`. So
 //! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
 //! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
@@ -43,13 +43,13 @@
 //! let (mut count, mut last) = (cuda::zeroed::<u32>(&stream, 1)?, cuda::zeroed::<u32>(&stream, 1)?);
 //!
 //! // Selects some of eight items, and then some of those.
-//! select.indices(&stream, &first.as_view(), Count::All,
-//!     &mut some.as_view_mut(), &mut count.as_view_mut(), &mut workspace)?;
-//! select.items(&stream, &some.as_view(), &second.as_view(), Count::Device(count.as_view()),
-//!     &mut fewer.as_view_mut(), &mut last.as_view_mut(), &mut workspace)?;
+//! select.indices(&stream, &first, Count::All,
+//!     &mut some, &mut count, &mut workspace)?;
+//! select.items(&stream, &some, &second, Count::on_device(&count),
+//!     &mut fewer, &mut last, &mut workspace)?;
 //!
 //! // The only wait.
-//! assert_eq!(workspace.read(&stream, &last.as_view())?, 2);
+//! assert_eq!(workspace.read(&stream, &last)?, 2);
 //! assert_eq!(cuda::download(&stream, &fewer.slice(..2))?, [1, 5]);
 //! # Ok::<(), compaction::Error>(())
 //! ```

@@ -2,29 +2,24 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
-    Workspace,
+    CLASS_TILE_ITEMS, STARTS, Workspace,
     call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall},
+    check_classes,
     workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, two_launch_blocks},
 };
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        ArgumentNames, ItemCount, argument_names, check_range, check_room, check_words,
-        check_workspace, count_words, is_wide,
+        ArgumentNames, ItemCount, argument_names, check_room, check_words, check_workspace,
+        count_words, is_wide,
     },
-    cuda::{self, Compiler, Launch, Source},
+    cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     look_back::Control,
 };
 
-/// Items per tile of [`Classes`] on a GPU. A block processes one tile at a time.
-///
-/// ```
-/// assert_eq!(compaction::partition::CLASS_TILE_ITEMS, 8192);
-/// ```
-pub const CLASS_TILE_ITEMS: u32 = 8192;
 /// The largest number of class bits for which a warp ranks items by ballots, one per bit. With more bits, the warp uses
 /// masks in shared memory.
 const MAX_VOTES: u32 = 5;
@@ -43,13 +38,7 @@ fn class_bits(classes: u32) -> u32 {
     (u32::BITS - classes.leading_zeros()).min(8)
 }
 
-pub(super) const STARTS: &str = "the starts of partition";
 const NAMES: ArgumentNames = argument_names!("partition", "keys");
-
-/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes.
-pub(super) fn check_classes(classes: u32) -> Result<()> {
-    check_range("the classes of partition", classes as usize, 1, 256)
-}
 
 /// Returns the kernel file for a number of classes, or an error unless it is 1 to 256.
 fn source(classes: u32) -> Result<Source> {
@@ -87,16 +76,9 @@ fn source(classes: u32) -> Result<Source> {
 /// let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
 /// let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
-/// classes.indices(
-///     &stream,
-///     &keys.as_view(),
-///     Count::Given(6),
-///     &mut out.as_view_mut(),
-///     &mut starts.as_view_mut(),
-///     &mut workspace,
-/// )?;
+/// classes.indices(&stream, &keys, Count::Given(6), &mut out, &mut starts, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 5, 2, 0, 4]);
-/// assert_eq!(workspace.read_starts(&stream, &starts.as_view())?, [0, 3, 4, 6]);
+/// assert_eq!(workspace.read_starts(&stream, &starts)?, [0, 3, 4, 6]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -194,14 +176,7 @@ impl Classes {
     /// let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
     /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
     /// let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
-    /// classes.indices(
-    ///     &stream,
-    ///     &keys.as_view(),
-    ///     Count::All,
-    ///     &mut out.as_view_mut(),
-    ///     &mut starts.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// classes.indices(&stream, &keys, Count::All, &mut out, &mut starts, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 5, 2, 0, 4]);
     /// assert_eq!(cuda::download(&stream, &starts)?, [0, 3, 4, 6]);
     /// # Ok::<(), compaction::Error>(())
@@ -210,15 +185,17 @@ impl Classes {
     /// # Errors
     ///
     /// Returns the errors of [`Partition::indices`](super::Partition::indices).
-    pub fn indices<I: CountWord, W: CountWord>(
+    pub fn indices<'a, I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        keys: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, I>,
-        starts: &mut CudaViewMut<'_, W>,
+        keys: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, I>,
+        starts: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let keys = &keys.into_view();
+        let (out, starts) = (&mut out.into_view_mut(), &mut starts.into_view_mut());
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, keys.len(), count, &workspace.dummy_count)?;
         let what = || "the keys of partition".to_owned();

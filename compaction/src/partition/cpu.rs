@@ -2,10 +2,7 @@
 
 use bytemuck::Pod;
 
-use super::{
-    NAMES, check_items,
-    classes::{STARTS, check_classes},
-};
+use super::{NAMES, STARTS, check_classes, check_items};
 use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},

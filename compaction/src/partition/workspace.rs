@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{self, Arena, Buffer, Handover, multiprocessors},
+    cuda::{self, Arena, Buffer, Handover, IntoView, multiprocessors},
     look_back::States,
 };
 
@@ -180,9 +180,9 @@ impl Workspace {
     /// # let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
     /// # let mut out = cuda::zeroed::<u32>(&stream, 6)?;
     /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// # partition.indices(&stream, &flags.as_view(), Count::All, &mut out.as_view_mut(), &mut selected.as_view_mut(), &mut workspace)?;
+    /// # partition.indices(&stream, &flags, Count::All, &mut out, &mut selected, &mut workspace)?;
     /// // After `partition.indices(…)` of the flags 0, 1, 1, 0, 0, 1.
-    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 3);
+    /// assert_eq!(workspace.read(&stream, &selected)?, 3);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -190,11 +190,12 @@ impl Workspace {
     ///
     /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
     /// input; and [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
-    pub fn read<W: CountWord>(
+    pub fn read<'a, W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, W>,
+        selected: impl IntoView<'a, W>,
     ) -> Result<usize> {
+        let selected = &selected.into_view();
         self.check(stream)?;
         read_count(&NAMES, stream, selected)
     }
@@ -213,20 +214,21 @@ impl Workspace {
     /// # let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
     /// # let mut out = cuda::zeroed::<u32>(&stream, 6)?;
     /// # let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
-    /// # classes.indices(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut starts.as_view_mut(), &mut workspace)?;
+    /// # classes.indices(&stream, &keys, Count::All, &mut out, &mut starts, &mut workspace)?;
     /// // After `classes.indices(…)` of the keys 2, 0, 1, 0, 2, 0.
-    /// assert_eq!(workspace.read_starts(&stream, &starts.as_view())?, [0, 3, 4, 6]);
+    /// assert_eq!(workspace.read_starts(&stream, &starts)?, [0, 3, 4, 6]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// Returns the errors of [`check`](Self::check) and of [`cuda::download`].
-    pub fn read_starts<W: CountWord>(
+    pub fn read_starts<'a, W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        starts: &CudaView<'_, W>,
+        starts: impl IntoView<'a, W>,
     ) -> Result<Vec<W>> {
+        let starts = &starts.into_view();
         self.check(stream)?;
         cuda::download(stream, starts)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Order, key::SortTypes, sort::SortCall, workspace::Views};
+use super::{Order, kernel_source::SortTypes, sort::SortCall, workspace::Views};
 use crate::{
     Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},

@@ -6,20 +6,21 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Key, NAMES, Order, SortTypes, Strategy, Workspace, check_bits, check_values, key_bits,
+    Key, NAMES, Order, Strategy, Workspace, check_bits, check_values,
+    kernel_source::{SortTypes, source},
+    key_bits,
     onesweep::Onesweep,
-    source,
     split::Split,
     workspace::{Parts, Views},
 };
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace},
-    cuda::{self, Buffer, Compiler, Source},
-    layout::Shared,
+    cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, Source},
 };
 
 /// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
@@ -41,7 +42,7 @@ use crate::{
 ///
 /// let keys = cuda::upload(&stream, &[31_u32, 41, 59, 26, 53])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 5)?;
-/// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+/// sort.keys(&stream, &keys, Count::All, &mut out, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &out)?, [26, 31, 41, 53, 59]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -85,7 +86,7 @@ pub(super) struct SortBuffers<'a> {
 }
 
 impl<'a> SortBuffers<'a> {
-    fn new<T: Shared>(
+    fn new<T: Pod>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
         scratch: &'a mut Buffer<u8>,
@@ -197,7 +198,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// let mut workspace = Workspace::<f32>::with_capacity(&stream, 3)?;
     /// let keys = cuda::upload(&stream, &[0.5_f32, -1.0, 2.0])?;
     /// let mut out = cuda::zeroed::<f32>(&stream, 3)?;
-    /// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+    /// sort.keys(&stream, &keys, Count::All, &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [2.0, 0.5, -1.0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -210,14 +211,16 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// [`OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](cuda::Kernel::launch).
-    pub fn keys<V>(
+    pub fn keys<'a, V>(
         &self,
         stream: &Arc<CudaStream>,
-        keys: &CudaView<'_, K>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, K>,
+        keys: impl IntoView<'a, K>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, K>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let keys = &keys.into_view();
+        let out = &mut out.into_view_mut();
         let parts = workspace.parts();
         let item_count = self.item_count(keys, count, &parts)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
@@ -248,15 +251,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// let depths = cuda::upload(&stream, &[2.5_f32, 0.5, 1.5])?;
     /// let objects = cuda::upload(&stream, &[0_u32, 1, 2])?;
     /// let (mut near_to_far, mut order) = (cuda::zeroed(&stream, 3)?, cuda::zeroed(&stream, 3)?);
-    /// sort.pairs(
-    ///     &stream,
-    ///     &depths.as_view(),
-    ///     &objects.as_view(),
-    ///     Count::All,
-    ///     &mut near_to_far.as_view_mut(),
-    ///     &mut order.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// sort.pairs(&stream, &depths, &objects, Count::All, &mut near_to_far, &mut order, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &order)?, [1, 2, 0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -273,16 +268,21 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn pairs<V: Shared>(
+    pub fn pairs<'a, V: Pod>(
         &self,
         stream: &Arc<CudaStream>,
-        keys: &CudaView<'_, K>,
-        values: &CudaView<'_, V>,
-        count: Count<'_, W>,
-        keys_out: &mut CudaViewMut<'_, K>,
-        values_out: &mut CudaViewMut<'_, V>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        count: Count<'a, W>,
+        keys_out: impl IntoViewMut<'a, K>,
+        values_out: impl IntoViewMut<'a, V>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let (keys, values) = (&keys.into_view(), &values.into_view());
+        let (keys_out, values_out) = (
+            &mut keys_out.into_view_mut(),
+            &mut values_out.into_view_mut(),
+        );
         const { check_value::<V>() };
         let parts = workspace.parts();
         let item_count = self.item_count(keys, count, &parts)?;
@@ -316,7 +316,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare_pairs<V: Shared>(&self) -> Result<()> {
+    pub fn prepare_pairs<V: Pod>(&self) -> Result<()> {
         const { check_value::<V>() };
         self.kernels(size_of::<V>()).map(drop)
     }
@@ -344,7 +344,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// assert!(sources[0].text()?.contains("constexpr u32 VALUE_BYTES = 4;"));
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    pub fn sources_pairs<V: Shared>(order: Order, strategy: Strategy) -> Vec<Source> {
+    pub fn sources_pairs<V: Pod>(order: Order, strategy: Strategy) -> Vec<Source> {
         const { check_value::<V>() };
         let types = SortTypes::of::<K, W>(size_of::<V>() as u32);
         vec![source(order, strategy, types)]
@@ -416,7 +416,7 @@ impl Kernels {
 
 /// Returns [`Error::Reinterpret`](crate::Error::Reinterpret) unless both buffers are aligned to the size of a value, so
 /// that kernels can access whole values.
-fn check_aligned<V: Shared>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
+fn check_aligned<V: Pod>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
     if size_of::<V>() == 8 {
         cuda::reinterpret::<V, u64>(values.slice(..))?;
         cuda::reinterpret_mut::<V, u64>(out)?;

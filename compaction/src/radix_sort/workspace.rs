@@ -172,8 +172,8 @@ impl<K: Key, V> Workspace<K, V> {
     /// let keys = cuda::upload(&stream, &[2_u32, 1])?;
     /// let mut out = cuda::zeroed::<u32>(&stream, 2)?;
     /// let too_many = cuda::upload(&stream, &[3_u32])?;
-    /// let count = Count::Device(too_many.as_view());
-    /// sort.keys(&stream, &keys.as_view(), count, &mut out.as_view_mut(), &mut workspace)?;
+    /// let count = Count::on_device(&too_many);
+    /// sort.keys(&stream, &keys, count, &mut out, &mut workspace)?;
     /// assert!(workspace.check(&stream).is_err());
     /// assert_eq!(cuda::download(&stream, &out)?, [1, 2]);
     /// # Ok::<(), compaction::Error>(())

@@ -10,21 +10,20 @@ use crate::{
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_lay_out`: `(items, count, counted, capacity, to, shift, padded)`. It copies the
-/// items, shifted by `shift` places, and fills up to `padded` places with the identity. `counted` is 1 if `count`
-/// contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
-type LayOut<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, u64);
-/// The parameters of the kernel `scan_hillis_steele`: `(from, count, counted, capacity, to, distance)`. `counted` is 1
-/// if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
-type Step<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u64);
+/// The parameters of the kernel `scan_lay_out`: `(items, count, capacity, is_given, to, shift, padded)`. It copies the
+/// items, shifted by `shift` places, and fills up to `padded` places with the identity.
+/// [`ScanCall::count_args`] documents the count.
+type LayOut<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u32, u64);
+/// The parameters of the kernel `scan_hillis_steele`: `(from, count, capacity, is_given, to, distance)`.
+/// [`ScanCall::count_args`] documents the count.
+type Step<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u64);
 /// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
 /// `scan_blelloch_compact_down`: `(tree, leaves, stride)`. `stride` is the number of leaves below a child of this
 /// level's nodes.
 type Tree<T> = (InOut<T>, u64, u64);
-/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, count, counted, capacity, out, inclusive)`.
-/// `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly
-/// `capacity`. `inclusive` is 0 or 1.
-type Out<T> = (In<T>, In<T>, In<u32>, u32, u64, InOut<T>, u32);
+/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, count, capacity, is_given, out, inclusive)`.
+/// [`ScanCall::count_args`] documents the count. `inclusive` is 0 or 1.
+type Out<T> = (In<T>, In<T>, In<u32>, u64, u32, InOut<T>, u32);
 
 /// Returns a launch with one thread per item, in blocks of [`BLOCK_THREADS`] threads.
 fn covering(items: usize) -> Launch {
@@ -70,9 +69,9 @@ impl<T: Item> HillisSteele<T> {
         };
         // An exclusive scan is the inclusive scan of the items shifted by one place.
         let shift = u32::from(!call.inclusive);
-        let (count, is_counted, capacity) = call.count_args();
+        let (count, capacity, is_given) = call.count_args();
         let items = call.items.slice(..);
-        let args = (items, count, is_counted, capacity, first, shift, 0);
+        let args = (items, count, capacity, is_given, first, shift, 0);
         self.lay_out.launch(call.stream, launch, args)?;
         while let Some(distance) = distances.next() {
             let target = if distances.peek().is_none() {
@@ -80,12 +79,12 @@ impl<T: Item> HillisSteele<T> {
             } else {
                 to.slice_mut(..)
             };
-            let (count, is_counted, capacity) = call.count_args();
+            let (count, capacity, is_given) = call.count_args();
             let args = (
                 from.as_view(),
                 count,
-                is_counted,
                 capacity,
+                is_given,
                 target,
                 distance as u64,
             );
@@ -141,13 +140,13 @@ impl<T: Item> Blelloch<T> {
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
         let Work { call, out, scratch } = work;
         let leaves = leaves(call.item_count.capacity);
-        let (count, is_counted, capacity) = call.count_args();
+        let (count, capacity, is_given) = call.count_args();
         let tree = scratch.slice_mut(..);
         let args = (
             call.items.slice(..),
             count,
-            is_counted,
             capacity,
+            is_given,
             tree,
             0,
             leaves as u64,
@@ -169,15 +168,15 @@ impl<T: Item> Blelloch<T> {
             .rev()
             .try_for_each(|stride| sweep(&self.down, stride))?;
 
-        let (count, is_counted, capacity) = call.count_args();
+        let (count, capacity, is_given) = call.count_args();
         let (items, tree): (CudaView<'_, T>, _) = (call.items.slice(..), scratch.as_view());
         let inclusive = u32::from(call.inclusive);
         let args = (
             items,
             tree,
             count,
-            is_counted,
             capacity,
+            is_given,
             out.slice_mut(..),
             inclusive,
         );

@@ -13,21 +13,18 @@ use crate::{
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_tiles`: `(items, count, counted, capacity, level, out, inclusive, totals)`.
-/// `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly
-/// `capacity`. The kernel derives the items of level `level` from it.
-type Tiles<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>, u32, InOut<T>);
-/// The parameters of the kernel `scan_add_before`: `(before, count, counted, capacity, level, out)`. `before[i]` is the
-/// prefix of tile i. `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are
-/// exactly `capacity`.
-type AddBefore<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_up`: `(items, count, counted, capacity, level, totals)`. `counted` is 1 if
-/// `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
-type Up<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_down`: `(items, before, count, counted, capacity, level, out, inclusive)`.
-/// `before[i]` is the prefix of tile i. `counted` is 1 if `count` contains the number of items, clamped to `capacity`,
-/// and 0 if there are exactly `capacity`.
-type Down<T> = (In<T>, In<T>, In<u32>, u32, u64, u32, InOut<T>, u32);
+/// The parameters of the kernel `scan_tiles`: `(items, count, capacity, is_given, level, out, inclusive, totals)`.
+/// [`ScanCall::count_args`] documents the count. The kernel derives the items of level `level` from it.
+type Tiles<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>, u32, InOut<T>);
+/// The parameters of the kernel `scan_add_before`: `(before, count, capacity, is_given, level, out)`. `before[i]` is the
+/// prefix of tile i. [`ScanCall::count_args`] documents the count.
+type AddBefore<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>);
+/// The parameters of the kernel `scan_raking_up`: `(items, count, capacity, is_given, level, totals)`.
+/// [`ScanCall::count_args`] documents the count.
+type Up<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>);
+/// The parameters of the kernel `scan_raking_down`: `(items, before, count, capacity, is_given, level, out, inclusive)`.
+/// `before[i]` is the prefix of tile i. [`ScanCall::count_args`] documents the count.
+type Down<T> = (In<T>, In<T>, In<u32>, u64, u32, u32, InOut<T>, u32);
 
 /// The kernels of `block-sums` or `raking`, which process tiles independently and then, recursively, the totals of the
 /// tiles.
@@ -128,19 +125,19 @@ impl<T: Item> Levels<T> {
 
     /// Enqueues the launch on a level that comes before the level above it and writes the tile totals.
     fn before(&self, level: &mut Level<'_, T>, totals: &mut CudaViewMut<'_, T>) -> Result<()> {
-        let (count, counted, capacity) = level.call.count_args();
+        let (count, capacity, is_given) = level.call.count_args();
         let (items, totals) = (level.items.slice(..), totals.slice_mut(..));
         let (number, launch) = (level.number, level.blocks());
         match &self.sweeps {
             // Nothing comes before the only tile of the last level.
             Sweeps::Raking { up, .. } if !level.is_top() => {
-                let args = (items, count, counted, capacity, number, totals);
+                let args = (items, count, capacity, is_given, number, totals);
                 up.launch(level.call.stream, launch, args)
             }
             _ => {
                 let (out, inclusive) = (level.out.slice_mut(..), u32::from(level.inclusive));
                 let args = (
-                    items, count, counted, capacity, number, out, inclusive, totals,
+                    items, count, capacity, is_given, number, out, inclusive, totals,
                 );
                 self.tiles.launch(level.call.stream, launch, args)
             }
@@ -149,18 +146,18 @@ impl<T: Item> Levels<T> {
 
     /// Enqueues the launch on a level that comes after the level above it. `before` holds the prefix of each tile.
     fn after(&self, level: &mut Level<'_, T>, before: &CudaView<'_, T>) -> Result<()> {
-        let (count, counted, capacity) = level.call.count_args();
+        let (count, capacity, is_given) = level.call.count_args();
         let (number, launch) = (level.number, level.blocks());
         let (before, out) = (before.slice(..), level.out.slice_mut(..));
         match &self.sweeps {
             Sweeps::BlockSums { add_before } => {
-                let args = (before, count, counted, capacity, number, out);
+                let args = (before, count, capacity, is_given, number, out);
                 add_before.launch(level.call.stream, launch, args)
             }
             Sweeps::Raking { down, .. } => {
                 let (items, inclusive) = (level.items.slice(..), u32::from(level.inclusive));
                 let args = (
-                    items, before, count, counted, capacity, number, out, inclusive,
+                    items, before, count, capacity, is_given, number, out, inclusive,
                 );
                 down.launch(level.call.stream, launch, args)
             }

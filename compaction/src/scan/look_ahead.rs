@@ -5,7 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, sys::CUdevice_attribute};
 
 use super::{
-    LANE_BYTES, LOOK_AHEAD_MIN_TILES, LOOK_AHEAD_THREADS, Operator, RING_BYTES, passes::LookBack,
+    LANE_BYTES, LOOK_AHEAD_MIN_TILES, LOOK_AHEAD_THREADS, Operator, RING_BYTES, RING_TILES,
+    kernel_source::of_items, passes::LookBack,
 };
 use crate::{
     CountWord, Error, Result,
@@ -16,7 +17,14 @@ use crate::{
 /// The lowest major compute capability that supports the bulk copies of `scan_look_ahead`.
 const OLDEST_MAJOR: i32 = 9;
 
-pub(super) fn declare<T: Item>(source: Source) -> Source {
+/// Returns the kernel file of `scan_look_ahead`, with which [`Strategy::LookBack`] scans long inputs. The file compiles
+/// only for compute capability 9.0 or later.
+pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+    let path = "compaction/kernels/scan_look_ahead.cu";
+    let text = include_str!("../../kernels/scan_look_ahead.cu");
+    let source = of_items::<T, W>(Source::new(path, text), operator)
+        .constant("RING_TILES", RING_TILES)
+        .constant("RING_BYTES", RING_BYTES);
     source.kernel::<LookBack<T>>("scan_look_ahead")
 }
 
@@ -46,7 +54,7 @@ impl<T: Item> LookAhead<T> {
         if major < OLDEST_MAJOR {
             return Ok(None);
         }
-        let module = match compiler.load(context, &super::look_ahead_source::<T, W>(operator)) {
+        let module = match compiler.load(context, &source::<T, W>(operator)) {
             Err(Error::NoCompiler { .. }) => return Ok(None),
             module => module?,
         };

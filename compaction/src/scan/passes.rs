@@ -5,11 +5,12 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Operator, Strategy,
+    BLOCK_THREADS, LEVEL_ROWS, Operator, Strategy,
     item_passes::{Blelloch, HillisSteele},
+    kernel_source::of_items,
     level_passes::Levels,
     look_ahead::LookAhead,
-    look_back_tile_items,
+    look_back_blocks, look_back_tile_items,
 };
 use crate::{
     CountWord, Result,
@@ -27,12 +28,12 @@ pub(super) struct ScanCall<'a, T> {
 }
 
 impl<T> ScanCall<'_, T> {
-    /// Returns the kernel arguments `(count, counted, capacity)`. `counted` is 1 if `count` contains the number of
-    /// items, clamped to `capacity`, and 0 if there are exactly `capacity`.
-    pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u32, u64) {
-        let is_counted = u32::from(!self.item_count.is_given);
+    /// Returns the kernel arguments `(count, capacity, is_given)`. `is_given` is 1 if there are exactly `capacity`
+    /// items, and 0 if `count` contains their number, clamped to `capacity`.
+    pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u64, u32) {
+        let is_given = u32::from(self.item_count.is_given);
         let capacity = self.item_count.capacity as u64;
-        (self.item_count.count.slice(..), is_counted, capacity)
+        (self.item_count.count.slice(..), capacity, is_given)
     }
 }
 
@@ -44,17 +45,25 @@ pub(super) struct Work<'a, T> {
     pub(super) scratch: CudaViewMut<'a, T>,
 }
 
-/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, count, counted, capacity, out,
-/// inclusive, workspace)`. `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if
-/// there are exactly `capacity`. `inclusive` is 0 or 1.
-pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
+/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, count, capacity, is_given, out,
+/// inclusive, workspace)`. [`ScanCall::count_args`] documents the count. `inclusive` is 0 or 1.
+pub(super) type LookBack<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u32, InOut<u64>);
 
 /// The parameters of the kernel `scan_check_count`: `(count, capacity, workspace)`. It records a device count above
 /// `capacity`.
 type CheckCount = (In<u32>, u64, InOut<u64>);
 
+/// Returns the kernel file with all strategies, for items of type `T` combined by `operator` and counted by `W`.
+pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+    let text = include_str!("../../kernels/scan.cu");
+    let source = of_items::<T, W>(Source::new("compaction/kernels/scan.cu", text), operator)
+        .constant("LEVEL_ROWS", LEVEL_ROWS)
+        .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
+    declare::<T>(source)
+}
+
 /// Declares the kernels of all strategies in the source of `scan.cu`.
-pub(super) fn declare<T: Item>(source: Source) -> Source {
+fn declare<T: Item>(source: Source) -> Source {
     let source = source
         .kernel::<LookBack<T>>("scan_look_back")
         .kernel::<CheckCount>("scan_check_count");
@@ -86,7 +95,7 @@ impl<T: Item> Passes<T> {
         operator: Operator,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = &compiler.load(context, &super::source::<T, W>(operator))?;
+        let module = &compiler.load(context, &source::<T, W>(operator))?;
         let method = match strategy {
             Strategy::HillisSteele => ScanMethod::HillisSteele(HillisSteele::new(module)?),
             Strategy::Blelloch => ScanMethod::Blelloch(Blelloch::new(module)?),
@@ -115,7 +124,7 @@ impl<T: Item> Passes<T> {
         let is_empty = call.item_count.capacity == 0;
         let checks_itself = matches!(self.method, ScanMethod::LookBack(..)) && !is_empty;
         if !call.item_count.is_given && !checks_itself {
-            let (count, _, capacity) = call.count_args();
+            let (count, capacity, _) = call.count_args();
             let args = (count, capacity, states.as_view_mut());
             self.check_count
                 .launch(call.stream, Launch::blocks(1, 1), args)?;
@@ -137,12 +146,12 @@ impl<T: Item> Passes<T> {
                     .item_count
                     .capacity
                     .div_ceil(look_back_tile_items::<T>() as usize);
-                let (count, is_counted, capacity) = call.count_args();
+                let (count, capacity, is_given) = call.count_args();
                 let args = (
                     call.items.slice(..),
                     count,
-                    is_counted,
                     capacity,
+                    is_given,
                     work.out.slice_mut(..),
                     u32::from(call.inclusive),
                     states.as_view_mut(),

@@ -166,7 +166,7 @@ impl<T: Item> Workspace<T> {
     /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let count = cuda::upload(&stream, &[6])?;
-    /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::Device(count.as_view()), &mut workspace)?;
+    /// scan.inclusive_in_place(&stream, &mut items, Count::on_device(&count), &mut workspace)?;
     /// let report = workspace.check(&stream);
     /// assert!(matches!(report, Err(Error::CountTooLarge { count: 6, capacity: 5, .. })));
     /// # Ok::<(), compaction::Error>(())

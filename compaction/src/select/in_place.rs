@@ -2,18 +2,19 @@
 
 use std::{alloc::Layout, sync::Arc};
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Select, TILE_ITEMS, check_items, item_layout,
+    BLOCK_THREADS, TILE_ITEMS, check_items,
+    gpu::{Select, item_layout},
     method::{self, Extent, FillHolesInPlace, FindHoles, SelectCall},
     strategy::Strategy,
     workspace::Workspace,
 };
 use crate::{
     Count, CountWord, Error, Result,
-    cuda::{self, Compiler, In, InOut, Kernel, Source},
-    layout::Shared,
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
 };
 
 /// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
@@ -147,14 +148,7 @@ impl Select {
     /// let mut items = cuda::upload(&stream, &[10_u32, 11, 12, 13, 14])?;
     /// let flags = cuda::upload(&stream, &[1_u8, 0, 1, 0, 1])?;
     /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// select.in_place(
-    ///     &stream,
-    ///     &mut items.as_view_mut(),
-    ///     &flags.as_view(),
-    ///     Count::All,
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// select.in_place(&stream, &mut items, &flags, Count::All, &mut selected, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &items)?[..3], [10, 14, 12]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -163,15 +157,17 @@ impl Select {
     ///
     /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for strategies that do not work in
     /// place.
-    pub fn in_place<T: Shared, W: CountWord>(
+    pub fn in_place<'a, T: Pod, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &mut CudaViewMut<'_, T>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        selected: &mut CudaViewMut<'_, W>,
+        items: impl IntoViewMut<'a, T>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let flags = &flags.into_view();
+        let (items, selected) = (&mut items.into_view_mut(), &mut selected.into_view_mut());
         let items = (cuda::reinterpret_mut(items)?, item_layout::<T>());
         self.bytes_in_place(stream, items, flags, count, selected, workspace)
     }
@@ -205,7 +201,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
+    pub fn prepare_in_place<T: Pod, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<W>(item_layout::<T>()).map(drop)
     }
 
@@ -224,7 +220,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
+    pub fn sources_in_place<T: Pod, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
         Ok(vec![source::<W>(strategy, item_layout::<T>())?])
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{ItemCount, check_room, check_workspace, room_for_count},
-    cuda::{self, Compiler, In, InOut, Kernel, Source, in_quotes},
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source, in_quotes},
     layout::Shared,
     look_back,
 };
@@ -125,15 +125,8 @@ impl Predicate {
 /// let numbers = cuda::upload(&stream, &[31_u32, 58, 59, 26, 84])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 5)?;
 /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-/// select.items(
-///     &stream,
-///     &numbers.as_view(),
-///     Count::Given(5),
-///     &mut out.as_view_mut(),
-///     &mut selected.as_view_mut(),
-///     &mut workspace,
-/// )?;
-/// assert_eq!(workspace.read(&stream, &selected.as_view())?, 3);
+/// select.items(&stream, &numbers, Count::Given(5), &mut out, &mut selected, &mut workspace)?;
+/// assert_eq!(workspace.read(&stream, &selected)?, 3);
 /// assert_eq!(cuda::download(&stream, &out)?[..3], [58, 26, 84]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -217,7 +210,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
     /// let mut flags = cuda::zeroed::<u8>(&stream, 3)?;
     /// let all = Count::Given(3_u32);
-    /// select.flags(&stream, &numbers.as_view(), all, &mut flags.as_view_mut(), &workspace)?;
+    /// select.flags(&stream, &numbers, all, &mut flags, &workspace)?;
     /// assert_eq!(cuda::download(&stream, &flags)?, [1, 0, 1]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -226,14 +219,16 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// Returns the errors of [`Select::items`](super::Select::items), where `flags` is the output. Any [`Workspace`] of
     /// the stream is large enough.
-    pub fn flags(
+    pub fn flags<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        count: Count<'_, W>,
-        flags: &mut CudaViewMut<'_, u8>,
+        items: impl IntoView<'a, T>,
+        count: Count<'a, W>,
+        flags: impl IntoViewMut<'a, u8>,
         workspace: &Workspace,
     ) -> Result<()> {
+        let items = &items.into_view();
+        let flags = &mut flags.into_view_mut();
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room("the flags of select", flags.len(), item_count.capacity)?;
         let (count, capacity) = (
@@ -267,8 +262,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
     /// let mut out = cuda::zeroed::<u32>(&stream, 3)?;
     /// let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
-    /// let (mut to, mut count) = (out.as_view_mut(), kept.as_view_mut());
-    /// select.items(&stream, &numbers.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// select.items(&stream, &numbers, Count::All, &mut out, &mut kept, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?[..2], [7, 9]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -276,15 +270,17 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// # Errors
     ///
     /// Returns the errors of [`Select::items`](super::Select::items).
-    pub fn items(
+    pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, W>,
+        items: impl IntoView<'a, T>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let items = &items.into_view();
+        let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         let (is_given, capacity) = (item_count.is_given, item_count.capacity);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     BLOCK_THREADS, IN_PLACE_MIN_TILE_ITEMS, NAMES, SECTION_ITEMS, Strategy, TILE_ITEMS,
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::{largest_that_fits, read_count},
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, Handover, IntoView},
     look_back::States,
 };
 
@@ -215,7 +215,7 @@ impl Workspace {
     /// # let stream = cuda::open(0)?.default_stream();
     /// let mut workspace = Workspace::with_capacity(&stream, 8)?;
     /// let selected = cuda::upload(&stream, &[5_u32])?; // where a call writes it
-    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 5);
+    /// assert_eq!(workspace.read(&stream, &selected)?, 5);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -223,11 +223,12 @@ impl Workspace {
     ///
     /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
     /// input; and [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
-    pub fn read<W: CountWord>(
+    pub fn read<'a, W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, W>,
+        selected: impl IntoView<'a, W>,
     ) -> Result<usize> {
+        let selected = &selected.into_view();
         self.check(stream)?;
         read_count(&NAMES, stream, selected)
     }

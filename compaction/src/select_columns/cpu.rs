@@ -1,10 +1,11 @@
 //! Stream compaction of several columns on the CPU.
 
+use bytemuck::Pod;
+
 use super::{MAX_BYTES, check_columns};
 use crate::{
     Result,
     arguments::{check_len, check_range, check_room},
-    layout::Shared,
     parallel,
     select::{self, check_item},
 };
@@ -41,7 +42,7 @@ impl<'a> Column<'a> {
     /// assert_eq!(out, [0.5, 2.5, 0.0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    pub fn new<T: Shared>(items: &'a [T], out: &'a mut [T]) -> Self {
+    pub fn new<T: Pod>(items: &'a [T], out: &'a mut [T]) -> Self {
         const { check_item::<T>() };
         Self {
             bytes: size_of::<T>(),

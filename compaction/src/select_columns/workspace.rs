@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{MAX_COLUMNS, NAMES, PORTION_ITEMS, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, Handover, IntoView},
     look_back::States,
 };
 
@@ -130,16 +130,16 @@ impl Workspace {
     /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
     /// select.columns(
     ///     &stream,
-    ///     &flags.as_view(),
+    ///     &flags,
     ///     Count::All,
     ///     &mut [
-    ///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
-    ///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
+    ///         Column::new(&pixels, &mut pixels_out)?,
+    ///         Column::new(&seeds, &mut seeds_out)?,
     ///     ],
-    ///     &mut selected.as_view_mut(),
+    ///     &mut selected,
     ///     &mut workspace,
     /// )?;
-    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 2);
+    /// assert_eq!(workspace.read(&stream, &selected)?, 2);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -147,11 +147,12 @@ impl Workspace {
     ///
     /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
     /// input; and [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
-    pub fn read<W: CountWord>(
+    pub fn read<'a, W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, W>,
+        selected: impl IntoView<'a, W>,
     ) -> Result<usize> {
+        let selected = &selected.into_view();
         self.check(stream)?;
         read_count(&NAMES, stream, selected)
     }

@@ -1,24 +1,14 @@
 //! Random numbers, masks and items shared by the tests.
 
 use compaction::layout::Shared;
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-/// The SplitMix64 generator with a fixed seed, so that failures are reproducible.
-pub(crate) struct Random(pub(crate) u64);
+/// The generator of the tests. rand promises the same numbers on every platform and in every release.
+pub(crate) type Random = Xoshiro256PlusPlus;
 
-impl Random {
-    /// Returns 64 random bits.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    /// Returns a number in `0..bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
+/// Creates a generator with a fixed seed, so that failures are reproducible.
+pub(crate) fn seeded(seed: u64) -> Random {
+    Random::seed_from_u64(seed)
 }
 
 /// The distribution of the selected items.
@@ -61,19 +51,19 @@ impl Mask {
                     Self::None => false,
                     Self::Alternating => item % 2 == 1,
                     Self::Every11th => item % 11 == 0,
-                    Self::Random(percent) => random.below(100) < percent,
+                    Self::Random(percent) => random.random_range(0..100) < percent,
                     Self::Blocks => {
                         if run.1 == 0 {
-                            run = (!run.0, 1 + random.below(1000));
+                            run = (!run.0, 1 + random.random_range(0..1000));
                         }
                         run.1 -= 1;
                         run.0
                     }
                 };
-                let yes = match random.next() % 4 {
+                let yes = match random.random_range(0..4) {
                     0 => 0x80,
                     1 => 0x01,
-                    _ => 1 + (random.next() % 255) as u8,
+                    _ => random.random_range(1..=u8::MAX),
                 };
                 if selected { yes } else { 0 }
             })
@@ -107,9 +97,9 @@ pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {
 /// Fills a buffer with the bytes of [`items`] of this size.
 pub(crate) fn fill(items: &mut [u8], size: usize) {
     for (index, item) in items.chunks_mut(size).enumerate() {
-        let mut random = Random(index as u64);
+        let mut random = seeded(index as u64);
         for (place, word) in item.chunks_mut(size_of::<u32>()).enumerate() {
-            let bits = random.next() as u32;
+            let bits: u32 = random.random();
             let value = if place == 0 { index as u32 } else { bits };
             word.copy_from_slice(&value.to_le_bytes()[..word.len()]);
         }

@@ -92,15 +92,15 @@ impl<'a> Cuda<'a> {
         self.partition
             .indices(
                 stream,
-                &device_flags.view(),
+                device_flags.view(),
                 Count::All,
-                &mut out.view_mut(),
-                &mut selected.view_mut(),
+                out.view_mut(),
+                selected.view_mut(),
                 &mut workspace,
             )
             .unwrap();
         selected.read(stream);
-        let selected = workspace.read(stream, &selected.view()).unwrap();
+        let selected = workspace.read(stream, selected.view()).unwrap();
         (out.read(stream), selected)
     }
 
@@ -114,16 +114,16 @@ impl<'a> Cuda<'a> {
         self.partition
             .items(
                 stream,
-                &device_items.view(),
-                &device_flags.view(),
+                device_items.view(),
+                device_flags.view(),
                 Count::Given(W::from_len(flags.len()).unwrap()),
-                &mut out.view_mut(),
-                &mut selected.view_mut(),
+                out.view_mut(),
+                selected.view_mut(),
                 &mut workspace,
             )
             .unwrap();
         selected.read(stream);
-        let selected = workspace.read(stream, &selected.view()).unwrap();
+        let selected = workspace.read(stream, selected.view()).unwrap();
         (out.read(stream), selected)
     }
 
@@ -140,15 +140,15 @@ impl<'a> Cuda<'a> {
         partition
             .indices(
                 stream,
-                &device_keys.view(),
+                device_keys.view(),
                 Count::Given(W::from_len(keys.len()).unwrap()),
-                &mut out.view_mut(),
-                &mut starts.view_mut(),
+                out.view_mut(),
+                starts.view_mut(),
                 &mut workspace,
             )
             .unwrap();
         starts.read(stream);
-        let starts = workspace.read_starts(stream, &starts.view()).unwrap();
+        let starts = workspace.read_starts(stream, starts.view()).unwrap();
         (out.read(stream), starts)
     }
 }

@@ -8,6 +8,7 @@ use compaction::{
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     partition::{Classes, Partition, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     CLASS_TILE, Keys, TILE, all,
@@ -17,7 +18,7 @@ use crate::{
     devices::capture,
     item_types::{Bytes7, Words3, Words16},
     partitions_classes, partitions_indices, partitions_items,
-    random::{Mask, Random},
+    random::{Mask, Random, seeded},
     some,
 };
 
@@ -46,7 +47,7 @@ pub(crate) fn partitions_in_random_cases(gpu: &Gpu) {
 
 /// Tests the offsets of CUB's alignment tests, and others.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     let lens = [
         0,
@@ -92,7 +93,7 @@ const CAPACITY: usize = 9 * TILE + 5;
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
-    let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
+    let flags = Mask::Random(50).flags(CAPACITY, &mut seeded(5));
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(CAPACITY);
     for count in counts {
@@ -108,17 +109,17 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         cuda.partition
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 device_count(),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
         if count > len {
-            assert_error(workspace.read(stream, &selected.as_view()), &expected_error);
+            assert_error(workspace.read(stream, &selected), &expected_error);
         }
-        let selected = workspace.read(stream, &selected.as_view()).unwrap();
+        let selected = workspace.read(stream, &selected).unwrap();
         let got = download(stream, &out).unwrap();
         check(
             &case,
@@ -134,20 +135,17 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         classes
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 device_count(),
-                &mut out.as_view_mut(),
-                &mut starts.as_view_mut(),
+                &mut out,
+                &mut starts,
                 &mut workspace,
             )
             .unwrap();
         if count > len {
-            assert_error(
-                workspace.read_starts(stream, &starts.as_view()),
-                &expected_error,
-            );
+            assert_error(workspace.read_starts(stream, &starts), &expected_error);
         }
-        let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
+        let starts = workspace.read_starts(stream, &starts).unwrap();
         let got = download(stream, &out).unwrap();
         check_classes(&case, 256, &flags[..len], &got[..len], &starts);
         assert!(got[len..].iter().all(behind), "{case}: behind the count");
@@ -178,9 +176,9 @@ fn queue(
     let flags = upload(stream, flags).unwrap();
     let mut queued = Vec::new();
     for call in 0..calls {
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let by_class = call % 2 == 1;
         let mut out = upload(stream, &vec![GUARD; len]).unwrap();
         let mut counts = upload(stream, &[GUARD; 257]).unwrap();
@@ -240,7 +238,7 @@ fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
 
 /// Enqueues calls long before their results are read.
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
-    let mut random = Random(6);
+    let mut random = seeded(6);
     let tiles = if is_short() { 4 } else { 40 };
     let flags = Mask::Random(30).flags(tiles * TILE, &mut random);
     let queued = queue(gpu, &gpu.stream, &flags, times(10_000), &mut random);
@@ -250,13 +248,13 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
 /// Checks that blocks which wait for others do not prevent those from running.
 pub(crate) fn runs_on_two_streams_at_once(gpu: &Gpu) {
     let items = lengths([2 << 20]).pop().unwrap_or(8 * TILE);
-    let flags = Mask::Random(30).flags(items, &mut Random(7));
+    let flags = Mask::Random(30).flags(items, &mut seeded(7));
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     std::thread::scope(|scope| {
         for (seed, stream) in (70..).zip(&streams) {
             let flags = &flags;
             scope.spawn(move || {
-                let queued = queue(gpu, stream, flags, times(400), &mut Random(seed));
+                let queued = queue(gpu, stream, flags, times(400), &mut seeded(seed));
                 check_queued(stream, flags, queued);
             });
         }
@@ -268,7 +266,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 20).unwrap();
     let len = lengths([60 * TILE + 11]).pop().unwrap_or(6 * TILE + 11);
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let mut workspace = cuda.workspace(len);
     let mut flags = zeroed::<u8>(stream, len).unwrap();
     let mut keys = zeroed::<u8>(stream, len).unwrap();
@@ -330,7 +328,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     });
     for replay in 0..times(50) {
         let case = format!("replay {replay}");
-        let host_flags = Mask::Random(random.below(101)).flags(len, &mut random);
+        let host_flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
         let host_keys = Keys::Uniform.draw(len, &mut random);
         stream.memcpy_htod(&host_flags, &mut flags).unwrap();
         stream.memcpy_htod(&host_keys, &mut keys).unwrap();
@@ -355,7 +353,7 @@ pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
     let len = lengths([150 * CLASS_TILE + 1])
         .pop()
         .unwrap_or(4 * CLASS_TILE + 1);
-    let mut random = Random(9);
+    let mut random = seeded(9);
     let mut workspace = cuda.workspace(len);
     for call in 0..12 {
         if call == 3 {
@@ -418,14 +416,8 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let (mut small, mut workspace) = (cuda.workspace(7), cuda.workspace(8));
     let mut indices = |count: Count<'_>, room: usize, counts: usize, workspace: &mut Workspace| {
         let (mut out, mut selected) = (out.slice_mut(..room), selected.slice_mut(..counts));
-        cuda.partition.indices(
-            stream,
-            &flags.as_view(),
-            count,
-            &mut out,
-            &mut selected,
-            workspace,
-        )
+        cuda.partition
+            .indices(stream, &flags, count, &mut out, &mut selected, workspace)
     };
     assert_error(
         indices(Count::Given(9), 8, 1, &mut workspace),
@@ -455,10 +447,10 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         classes.indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(8),
-            &mut out.as_view_mut(),
-            &mut starts.as_view_mut(),
+            &mut out,
+            &mut starts,
             &mut workspace,
         ),
         "the starts of partition: room for 4 items where up to 5 may be written",
@@ -468,11 +460,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         cuda.partition.items(
             stream,
-            &items.as_view(),
-            &flags.as_view(),
+            &items,
+            &flags,
             Count::Given(7),
-            &mut items_out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut items_out,
+            &mut selected,
             &mut workspace,
         ),
         "the items of partition: 7 instead of 8",
@@ -496,10 +488,10 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     assert_error(
         partition.indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut elsewhere,
         ),
         "belongs to another CUDA context than the stream of the call",

@@ -44,14 +44,14 @@ fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
     partition
         .indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    let count = workspace.read(stream, &selected.as_view()).unwrap();
+    let count = workspace.read(stream, &selected).unwrap();
     assert_eq!(count, few.len(), "{len} in two");
     assert_eq!(at(gpu, &out, 0, few.len()), few, "{len} in two: selected");
     for place in places(len, few.len()) {
@@ -70,14 +70,14 @@ fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
     classes
         .indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut starts.as_view_mut(),
+            &mut out,
+            &mut starts,
             &mut workspace,
         )
         .unwrap();
-    let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
+    let starts = workspace.read_starts(stream, &starts).unwrap();
     let starts: Vec<usize> = starts.into_iter().map(CountWord::to_len).collect();
     let most = len - few.len();
     assert_eq!(starts, [0, most, len], "{len} by class");

@@ -25,13 +25,14 @@ use compaction::{
     layout::Shared,
     partition::{CLASS_TILE_ITEMS, Classes, Partition, TILE_ITEMS, cpu},
 };
+use rand::RngExt;
 
 use crate::{
     backends::Backend,
     common::{Share, Tests, add_tests, assert_error, is_short, lengths, times},
     devices::two_gpus,
     item_types::{Bytes7, Halves5, Words3, Words6, Words16},
-    random::{MASKS, Mask, Random, assert_equal_bytes, items},
+    random::{MASKS, Mask, Random, assert_equal_bytes, items, seeded},
 };
 
 const TILE: usize = TILE_ITEMS as usize;
@@ -78,15 +79,18 @@ impl Keys {
         let mut run = (0, 0);
         (0..len)
             .map(|_| match self {
-                Self::Uniform => random.next() as u8,
+                Self::Uniform => random.random::<u64>() as u8,
                 Self::Constant(key) => key,
                 Self::Skewed => {
-                    let bits = random.next();
+                    let bits = random.random::<u64>();
                     if bits >> 8 & 15 == 0 { bits as u8 } else { 3 }
                 }
                 Self::Blocks => {
                     if run.1 == 0 {
-                        run = (random.next() as u8, 1 + random.below(300));
+                        run = (
+                            random.random::<u64>() as u8,
+                            1 + random.random_range(0..300),
+                        );
                     }
                     run.1 -= 1;
                     run.0
@@ -138,7 +142,7 @@ fn sizes(backend: &Backend<'_>) -> Vec<usize> {
 }
 
 fn puts_selected_first(backend: &Backend<'_>) {
-    let mut random = Random(1);
+    let mut random = seeded(1);
     for (turn, len) in sizes(backend).into_iter().enumerate() {
         for mask in some(MASKS, turn) {
             let flags = mask.flags(len, &mut random);
@@ -159,7 +163,7 @@ fn puts_selected_first(backend: &Backend<'_>) {
 
 /// Tests words of 32 and of 64 bits, for which calls take two launches instead of one.
 fn writes_words_of_every_width(backend: &Backend<'_>) {
-    let mut random = Random(3);
+    let mut random = seeded(3);
     for (turn, len) in sizes(backend).into_iter().enumerate() {
         let masks = [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks];
         for mask in some(&masks, turn) {
@@ -181,18 +185,22 @@ fn writes_words_of_every_width(backend: &Backend<'_>) {
 
 /// Tests the cases of CUB's three-way partition tests, in which each part may be empty or hold all items.
 fn partitions_into_three(backend: &Backend<'_>) {
-    let mut random = Random(10);
+    let mut random = seeded(10);
     for _ in 0..10 {
-        let len = lengths([random.below(100_000)]).pop().unwrap_or(9999);
+        let len = lengths([random.random_range(0..100_000)])
+            .pop()
+            .unwrap_or(9999);
         for parts in [&[0, 1, 2][..], &[1, 2], &[0, 2], &[0, 1], &[0], &[1], &[2]] {
-            let keys: Vec<u8> = (0..len).map(|_| parts[random.below(parts.len())]).collect();
+            let keys: Vec<u8> = (0..len)
+                .map(|_| parts[random.random_range(0..parts.len())])
+                .collect();
             partitions_classes::<u32, u32>(backend, 2, &keys);
         }
     }
 }
 
 fn groups_by_class(backend: &Backend<'_>) {
-    let mut random = Random(2);
+    let mut random = seeded(2);
     let all = [
         Keys::Uniform,
         Keys::Constant(2),
@@ -215,18 +223,20 @@ fn the_cpu_partitions_in_random_cases() {
 
 fn random_cases(backend: &Backend<'_>, cases: usize) {
     for seed in 0..times(cases) as u64 {
-        let mut random = Random(seed);
-        let magnitude = random.below(19);
-        let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
-        let flags = Mask::Random(random.below(101)).flags(len, &mut random);
-        match random.below(7) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..19);
+        let len = lengths([random.random_range(0..2 << magnitude)])
+            .pop()
+            .unwrap_or(9);
+        let flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
+        match random.random_range(0..7) {
             0 => partitions_indices::<u32, u32>(backend, &flags),
             1 => partitions_indices::<u64, u64>(backend, &flags),
             2 => partitions_items::<Words3, u32>(backend, &flags),
             3 => partitions_items::<f32, u32>(backend, &flags),
             4 => partitions_items::<Halves5, u64>(backend, &flags),
             which => {
-                let classes = [1, 7, 40, 256][random.below(4)];
+                let classes = [1, 7, 40, 256][random.random_range(0..4)];
                 let keys = Keys::Uniform.draw(len, &mut random);
                 match which {
                     5 => partitions_classes::<u32, u32>(backend, classes, &keys),

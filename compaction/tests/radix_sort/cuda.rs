@@ -11,13 +11,14 @@ use compaction::{
     },
     radix_sort::{Order, RadixSort, Strategy, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Backend, FromBits, TILE, check,
     common::{Gpu, is_short, lengths, times},
     draw,
     guarded::Guarded,
-    random::Random,
+    random::seeded,
     sorts_keys,
 };
 
@@ -57,9 +58,9 @@ impl<'a> Cuda<'a> {
         self.sort(order, strategy, bits)
             .keys(
                 stream,
-                &input.view(),
+                input.view(),
                 Count::Given(len as u32),
-                &mut out.view_mut(),
+                out.view_mut(),
                 &mut Workspace::<K>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
@@ -85,11 +86,11 @@ impl<'a> Cuda<'a> {
         self.sort(order, strategy, bits)
             .pairs(
                 stream,
-                &input.view(),
-                &values.view(),
+                input.view(),
+                values.view(),
                 Count::Given(len as u32),
-                &mut out.view_mut(),
-                &mut values_out.view_mut(),
+                out.view_mut(),
+                values_out.view_mut(),
                 &mut Workspace::<K, V>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
@@ -114,7 +115,7 @@ pub(crate) fn sorts_in_random_cases(gpu: &Gpu) {
 /// Sorts more tiles than any GPU runs at once.
 pub(crate) fn sorts_many_keys(gpu: &Gpu) {
     let len = if is_short() { 40_000 } else { (1 << 23) + 3 };
-    let keys = draw::<u32>(len, 0, &mut Random(3));
+    let keys = draw::<u32>(len, 0, &mut seeded(3));
     sorts_keys(
         &Backend::Cuda(&Cuda::new(gpu)),
         &keys,
@@ -124,7 +125,7 @@ pub(crate) fn sorts_many_keys(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     let starts: &[usize] = if is_short() { &[1] } else { &[1, 2, 3, 7, 16] };
     for &start in starts {
@@ -156,7 +157,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
 fn counts_by<W: CountWord>(gpu: &Gpu) {
     let stream = &gpu.stream;
     let capacity = 3 * TILE + 5;
-    let keys = draw::<u32>(capacity, 0, &mut Random(5));
+    let keys = draw::<u32>(capacity, 0, &mut seeded(5));
     let input = upload(stream, &keys).unwrap();
     let mut workspace = Workspace::<u32>::with_capacity(stream, capacity).unwrap();
     for &strategy in Strategy::ALL {
@@ -179,14 +180,8 @@ fn counts_by<W: CountWord>(gpu: &Gpu) {
             let device_count = upload(stream, &[word]).unwrap();
             let mut out = upload(stream, &vec![7; capacity]).unwrap();
             let (view, count_view) = (input.as_view(), Count::Device(device_count.as_view()));
-            sort.keys(
-                stream,
-                &view,
-                count_view,
-                &mut out.as_view_mut(),
-                &mut workspace,
-            )
-            .unwrap();
+            sort.keys(stream, &view, count_view, &mut out, &mut workspace)
+                .unwrap();
             let out = download(stream, &out).unwrap();
             let len = count.min(capacity);
             check(
@@ -218,7 +213,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
             let count = upload(stream, &[given_count]).unwrap();
             let mut out = zeroed::<u32>(stream, 3).unwrap();
             let (view, count) = (input.as_view(), Count::Device(count.as_view()));
-            sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
+            sort.keys(stream, &view, count, &mut out, &mut workspace)
                 .unwrap();
             match workspace.check(stream) {
                 Err(Error::CountTooLarge {
@@ -241,7 +236,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let stream = &gpu.stream;
     let max_len = if is_short() { TILE } else { 8 * TILE };
     let calls = times(10_000);
-    let mut random = Random(6);
+    let mut random = seeded(6);
     let keys = draw::<u32>(2 * max_len, 0, &mut random);
     let input = upload(stream, &keys).unwrap();
     let mut workspace = Workspace::<u32>::with_capacity(stream, max_len).unwrap();
@@ -254,14 +249,14 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
         if call == calls / 2 {
             workspace.age(stream, 9).unwrap();
         }
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let mut out = zeroed::<u32>(stream, len).unwrap();
         // Every eighth call uses the other strategy with the same workspace.
         let sort = &sorts[usize::from(call % 8 == 7)];
         let (view, count) = (input.slice(start..start + len), Count::Given(len as u32));
-        sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
+        sort.keys(stream, &view, count, &mut out, &mut workspace)
             .unwrap();
         queued.push((start..start + len, out));
     }
@@ -282,7 +277,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
 pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     let max_len = if is_short() { TILE } else { 30 * TILE };
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let keys = draw::<u32>(2 * max_len, 0, &mut random);
     let indices: Vec<u32> = (0..2 * max_len as u32).collect();
     let sort = RadixSort::<u32>::new(
@@ -301,18 +296,18 @@ pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let mut queued = Vec::new();
     for _ in 0..times(300) {
         for (stream, keys, values, workspace) in &mut sides {
-            let len = random.below(max_len + 1);
-            let start = random.below(max_len);
+            let len = random.random_range(0..max_len + 1);
+            let start = random.random_range(0..max_len);
             let range = start..start + len;
             let mut out = zeroed::<u32>(stream, len).unwrap();
             let mut values_out = zeroed::<u32>(stream, len).unwrap();
             sort.pairs(
                 stream,
-                &keys.slice(range.clone()),
-                &values.slice(..len),
+                keys.slice(range.clone()),
+                values.slice(..len),
                 Count::All,
-                &mut out.as_view_mut(),
-                &mut values_out.as_view_mut(),
+                &mut out,
+                &mut values_out,
                 workspace,
             )
             .unwrap();
@@ -344,7 +339,7 @@ pub(crate) fn replays_a_captured_sort(gpu: &Gpu) {
     } else {
         30 * TILE + 11
     };
-    let mut random = Random(7);
+    let mut random = seeded(7);
     let mut workspace = Workspace::<u32, u32>::with_capacity(stream, len).unwrap();
     let indices: Vec<u32> = (0..len as u32).collect();
     let values = upload(stream, &indices).unwrap();
@@ -362,11 +357,11 @@ pub(crate) fn replays_a_captured_sort(gpu: &Gpu) {
             .unwrap();
         sort.pairs(
             stream,
-            &keys.as_view(),
-            &values.as_view(),
+            &keys,
+            &values,
             Count::Given(len as u32),
-            &mut out.as_view_mut(),
-            &mut values_out.as_view_mut(),
+            &mut out,
+            &mut values_out,
             &mut workspace,
         )
         .unwrap();
@@ -414,7 +409,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::<u32>::with_capacity(stream, 8).unwrap();
     let mut keys_alone = |count: Count<'_>, room: usize, workspace: &mut Workspace<u32>| {
         let mut out = out.slice_mut(..room);
-        let error = sort.keys(stream, &keys.as_view(), count, &mut out, workspace);
+        let error = sort.keys(stream, &keys, count, &mut out, workspace);
         error.unwrap_err().to_string()
     };
     assert_eq!(
@@ -439,11 +434,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut pairs = |values: usize, room: usize| {
         let error = sort.pairs(
             stream,
-            &keys.as_view(),
-            &keys.slice(..values),
+            &keys,
+            keys.slice(..values),
             Count::All,
-            &mut out.as_view_mut(),
-            &mut values_out.slice_mut(..room),
+            &mut out,
+            values_out.slice_mut(..room),
             &mut workspace,
         );
         error.unwrap_err().to_string()
@@ -463,11 +458,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::<u32, Halves>::with_capacity(stream, 1).unwrap();
     let error = sort.pairs(
         stream,
-        &keys.slice(..1),
+        keys.slice(..1),
         &odd,
         Count::All,
-        &mut out.slice_mut(..1),
-        &mut halves_out.as_view_mut(),
+        out.slice_mut(..1),
+        &mut halves_out,
         &mut workspace,
     );
     assert!(matches!(error, Err(Error::Reinterpret { bytes: 8, .. })));

@@ -77,11 +77,11 @@ fn sorted(gpu: &Gpu, len: usize) -> (Vec<u32>, Vec<u32>) {
     .unwrap()
     .pairs(
         stream,
-        &keys.as_view(),
-        &values.as_view(),
+        &keys,
+        &values,
         Count::All,
-        &mut out.as_view_mut(),
-        &mut values_out.as_view_mut(),
+        &mut out,
+        &mut values_out,
         &mut workspace,
     )
     .unwrap();
@@ -114,11 +114,11 @@ pub(crate) fn few_bins(gpu: &Gpu) {
             .unwrap()
             .pairs(
                 stream,
-                &keys.as_view(),
-                &values.as_view(),
+                &keys,
+                &values,
                 Count::All,
-                &mut out.as_view_mut(),
-                &mut values_out.as_view_mut(),
+                &mut out,
+                &mut values_out,
                 &mut workspace,
             )
             .unwrap();

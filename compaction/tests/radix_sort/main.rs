@@ -19,11 +19,12 @@ use compaction::{
     cuda::Nvrtc,
     radix_sort::{Key, Order, RadixSort, Strategy, TILE_ITEMS, cpu},
 };
+use rand::RngExt;
 
 use crate::{
     common::{Share, Tests, add_tests, assert_names_are_parsed, is_short, lengths, times},
     cuda::Cuda,
-    random::Random,
+    random::{Random, seeded},
 };
 
 const TILE: usize = TILE_ITEMS as usize;
@@ -93,7 +94,11 @@ floats_from_bits!(f32 of u32, f64 of u64);
 
 /// Returns random keys, after this number of entropy reductions.
 fn draw<K: FromBits>(len: usize, reductions: u32, random: &mut Random) -> Vec<K> {
-    let mut bits = || (0..reductions).fold(random.next(), |bits, _| bits & random.next());
+    let mut bits = || {
+        (0..reductions).fold(random.random::<u64>(), |bits, _| {
+            bits & random.random::<u64>()
+        })
+    };
     (0..len).map(|_| K::from_bits(bits())).collect()
 }
 
@@ -160,7 +165,7 @@ fn names_are_parsed() {
 }
 
 fn floats_are_in_their_total_order() {
-    let mut keys = draw::<f32>(5000, 0, &mut Random(11));
+    let mut keys = draw::<f32>(5000, 0, &mut seeded(11));
     let mut out = vec![0.0; keys.len()];
     cpu::keys(Order::Ascending, 0..32, &keys, &mut out).unwrap();
     keys.sort_by(f32::total_cmp);
@@ -170,7 +175,7 @@ fn floats_are_in_their_total_order() {
 
 /// Tests every length with every type, and each with some entropy reductions and both orders.
 fn sorts(backend: &Backend<'_>) {
-    let mut random = Random(1);
+    let mut random = seeded(1);
     let mut cases = 0;
     let reductions = if is_short() { &[0, 9] } else { REDUCTIONS };
     for len in lengths(SIZES.iter().copied()) {
@@ -203,7 +208,7 @@ fn sorts(backend: &Backend<'_>) {
 
 /// Tests the bit ranges of CUB's tests, which begin and end at 0, a third, three quarters or all bits, and odd ones.
 fn sorts_windows(backend: &Backend<'_>) {
-    let mut random = Random(2);
+    let mut random = seeded(2);
     for len in lengths([100, TILE + 3, 3 * TILE + 1]) {
         if is_short() {
             for bits in windows(32) {
@@ -241,23 +246,23 @@ fn windows(bits: u32) -> Vec<Range<u32>> {
 /// Tests random lengths, types, orders and bit ranges.
 fn random_cases(backend: &Backend<'_>, cases: usize) {
     for seed in 0..times(cases) as u64 {
-        let mut random = Random(seed);
-        let magnitude = random.below(if is_short() { 15 } else { 19 });
-        let len = random.below(2 << magnitude);
-        let reductions = REDUCTIONS[random.below(REDUCTIONS.len())];
-        let order = ORDERS[random.below(2)];
-        match random.below(2) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..if is_short() { 15 } else { 19 });
+        let len = random.random_range(0..2 << magnitude);
+        let reductions = REDUCTIONS[random.random_range(0..REDUCTIONS.len())];
+        let order = ORDERS[random.random_range(0..2)];
+        match random.random_range(0..2) {
             0 => sorts_type(
                 backend,
-                random.below(KINDS),
+                random.random_range(0..KINDS),
                 len,
                 reductions,
                 order,
                 &mut random,
             ),
             _ => {
-                let start = random.below(33) as u32;
-                let end = start + random.below(33 - start as usize) as u32;
+                let start = random.random_range(0..33) as u32;
+                let end = start + random.random_range(0..33 - start as usize) as u32;
                 let keys = draw::<i32>(len, reductions, &mut random);
                 sorts_keys(backend, &keys, start..end, order);
             }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use compaction::scan::{Item, Operator};
+use rand::RngExt;
 
 use crate::random::Random;
 
@@ -83,7 +84,7 @@ macro_rules! integers {
                 number as $number
             }
             fn random(_: Data, random: &mut Random) -> Self {
-                random.next() as $number
+                random.random::<u64>() as $number
             }
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -112,10 +113,10 @@ macro_rules! floats {
             }
             fn random(data: Data, random: &mut Random) -> Self {
                 let special = [0.0, -0.0, $number::NAN, $number::INFINITY, $number::NEG_INFINITY];
-                match (data, random.below(4)) {
-                    (Data::AnyBits, 0) => special[random.below(5)],
-                    (Data::AnyBits, _) => $number::from_bits(random.next() as $bits),
-                    _ => random.below(7) as $number - 3.0,
+                match (data, random.random_range(0..4)) {
+                    (Data::AnyBits, 0) => special[random.random_range(0..5)],
+                    (Data::AnyBits, _) => $number::from_bits(random.random::<u64>() as $bits),
+                    _ => random.random_range(0..7) as $number - 3.0,
                 }
             }
             fn add(self, other: Self) -> Self {

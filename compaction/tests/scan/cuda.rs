@@ -11,12 +11,13 @@ use compaction::{
     },
     scan::{Operator, Scan, Strategy, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     backends::{Backend, Cuda, check_guards, guards},
     cases::{Data, LARGE, Number, assert_same, items, naive},
     common::{Gpu, assert_error, is_short, lengths, times},
-    random::Random,
+    random::{Random, seeded},
 };
 
 /// Items of 4 bytes in a tile of block sums, which is half a tile of look-back.
@@ -58,9 +59,9 @@ pub(crate) fn sums_floats_accurately(gpu: &Gpu) {
 
 /// Returns floats whose sums need rounding.
 fn uneven<T: Number>(len: usize, make: impl Fn(f64) -> T) -> Vec<T> {
-    let mut random = Random(len as u64);
+    let mut random = seeded(len as u64);
     (0..len)
-        .map(|_| make((random.next() as i64 as f64) * 1e-12))
+        .map(|_| make((random.random::<u64>() as i64 as f64) * 1e-12))
         .collect()
 }
 
@@ -108,20 +109,20 @@ pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
 /// Tests the offsets of CUB's tests, and one for each place in a vector on either side.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     fn all<T: Number>(mut cuda: Cuda<'_>, random: &mut Random) {
-        let starts = [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)];
+        let starts = [0, 1, 3, 4, 7, 8, 11, 12, 16, random.random_range(0..65)];
         for start in starts.into_iter().take(times(10)) {
             for out_start in [0, 1, 2, 3, start].into_iter().take(times(500)) {
                 cuda.starts = (start, out_start);
-                for len in [0, 1, 130, TILE, 8192, 8192 + random.below(64)] {
+                for len in [0, 1, 130, TILE, 8192, 8192 + random.random_range(0..64)] {
                     super::scans::<T>(&Backend::Cuda(&cuda), Operator::Sum, len, Data::Random);
                 }
             }
         }
     }
-    all::<u32>(cuda(gpu), &mut Random(4));
-    all::<f64>(cuda(gpu), &mut Random(5));
-    all::<u32>(look_ahead(gpu), &mut Random(6));
-    all::<f64>(look_ahead(gpu), &mut Random(7));
+    all::<u32>(cuda(gpu), &mut seeded(4));
+    all::<f64>(cuda(gpu), &mut seeded(5));
+    all::<u32>(look_ahead(gpu), &mut seeded(6));
+    all::<f64>(look_ahead(gpu), &mut seeded(7));
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
@@ -137,7 +138,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
 
 fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
     let stream = &cuda.gpu.stream;
-    let items = items::<u32>(capacity, Data::Random, &mut Random(5));
+    let items = items::<u32>(capacity, Data::Random, &mut seeded(5));
     let device_items = upload(stream, &items).unwrap();
     // Some counts exceed the number of items and must be clamped. The low 32 bits of the last one are 0.
     let counts = [
@@ -210,15 +211,15 @@ impl<'a, T: Number> Queued<'a, T> {
         calls: usize,
         max_len: usize,
     ) -> Self {
-        let mut random = Random(6);
+        let mut random = seeded(6);
         let items = items::<T>(2 * max_len, Data::Random, &mut random);
         let device_items = upload(stream, &items).unwrap();
         let scan = cuda.compiled::<T, u32>(Operator::Sum, strategy);
         let mut workspace = Workspace::for_strategy(stream, strategy, max_len).unwrap();
         let call = |_| {
-            let magnitude = random.below(12);
-            let len = random.below((max_len >> magnitude) + 1);
-            let start = random.below(max_len);
+            let magnitude = random.random_range(0..12);
+            let len = random.random_range(0..(max_len >> magnitude) + 1);
+            let start = random.random_range(0..max_len);
             let mut out = upload(stream, &guards::<T>(len)).unwrap();
             let view = device_items.slice(start..start + len);
             let mut out_view = out.as_view_mut();
@@ -323,7 +324,7 @@ fn survives(cuda: &Cuda<'_>) {
         }
         // Small calls use up the old epochs; large ones come before and after.
         let len = if (3..7).contains(&call) { 5 } else { max_len };
-        let items = items::<u64>(len, Data::Random, &mut Random(call));
+        let items = items::<u64>(len, Data::Random, &mut seeded(call));
         let device_items = upload(stream, &items).unwrap();
         let mut out = zeroed::<u64>(stream, len).unwrap();
         let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
@@ -346,7 +347,7 @@ pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
 
 fn replays(cuda: &Cuda<'_>, len: usize) {
     let stream = &cuda.gpu.stream;
-    let mut random = Random(7);
+    let mut random = seeded(7);
     for &strategy in cuda.strategies {
         let scan = cuda.compiled::<u32, u32>(Operator::Sum, strategy);
         let mut workspace = Workspace::for_strategy(stream, strategy, len).unwrap();
@@ -368,7 +369,7 @@ fn replays(cuda: &Cuda<'_>, len: usize) {
 
         for replay in 0..times(100) {
             let items = items::<u32>(len, Data::Random, &mut random);
-            let len = random.below(len + 1);
+            let len = random.random_range(0..len + 1);
             stream.memcpy_htod(&items, &mut device_items).unwrap();
             stream.memcpy_htod(&[len as u32], &mut count).unwrap();
             graph.launch().unwrap();
@@ -420,8 +421,8 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
             let (view, mut out_view) = (items.slice(..len), out.slice_mut(..len));
             scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
                 .unwrap();
-            let mut random = Random(len as u64);
-            let looks = (0..200).map(|_| random.below(len));
+            let mut random = seeded(len as u64);
+            let looks = (0..200).map(|_| random.random_range(0..len));
             for at in looks.chain([0, 1023, 1024, 1 << 30, len - 1]) {
                 let got = download(stream, &out.slice(at..at + 1)).unwrap()[0];
                 let expected = T::whole(at / 1024 + 1);
@@ -447,7 +448,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::for_strategy(stream, strategy, 8).unwrap();
     let mut call = |count: Count<'_>, room: usize| {
         let mut out = out.slice_mut(..room);
-        scan.exclusive(stream, &items.as_view(), count, &mut out, &mut workspace)
+        scan.exclusive(stream, &items, count, &mut out, &mut workspace)
             .unwrap_err()
     };
     let error = call(Count::Given(9), 8);
@@ -494,13 +495,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let other = gpu.context.new_stream().unwrap();
     let mut foreign = Workspace::for_strategy(&other, strategy, 8).unwrap();
     let error = scan
-        .exclusive(
-            stream,
-            &items.as_view(),
-            Count::All,
-            &mut out.as_view_mut(),
-            &mut foreign,
-        )
+        .exclusive(stream, &items, Count::All, &mut out, &mut foreign)
         .unwrap_err();
     assert!(matches!(error, Error::ForeignStream { .. }), "{error}");
     let error =

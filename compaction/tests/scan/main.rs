@@ -19,6 +19,7 @@ use compaction::{
     cuda::Nvrtc,
     scan::{Operator, Scan, Strategy, cpu},
 };
+use rand::RngExt;
 
 use crate::{
     backends::Backend,
@@ -26,7 +27,7 @@ use crate::{
     common::{
         Share, Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths, times,
     },
-    random::Random,
+    random::seeded,
 };
 
 fn main() {
@@ -113,7 +114,7 @@ fn scans_many_items(backend: &Backend<'_>) {
 
 /// Scans with all strategies, and compares with the naive loop.
 fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data: Data) {
-    let items = items::<T>(len, data, &mut Random(len as u64 + 1));
+    let items = items::<T>(len, data, &mut seeded(len as u64 + 1));
     for inclusive in [false, true] {
         let expected = naive(operator, &items, inclusive);
         for &strategy in backend.strategies() {
@@ -131,11 +132,11 @@ fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data:
 /// Compares random lengths, operators and types with the naive loop.
 fn scans_random_cases(backend: &Backend<'_>) {
     for seed in 0..times(300) as u64 {
-        let mut random = Random(seed);
-        let magnitude = random.below(18);
-        let len = random.below(2 << magnitude);
-        let operator = Operator::ALL[random.below(3)];
-        match random.below(5) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..18);
+        let len = random.random_range(0..2 << magnitude);
+        let operator = Operator::ALL[random.random_range(0..3)];
+        match random.random_range(0..5) {
             0 => scans::<u32>(backend, operator, len, Data::Random),
             1 => scans::<i32>(backend, operator, len, Data::Random),
             2 => scans::<u64>(backend, operator, len, Data::Random),
@@ -147,10 +148,10 @@ fn scans_random_cases(backend: &Backend<'_>) {
 
 /// Checks that sums of positive numbers are closer to the exact sum than the naive loop guarantees.
 fn sums_floats_accurately(backend: &Backend<'_>) {
-    let mut random = Random(9);
+    let mut random = seeded(9);
     let len = if is_short() { 40_000 } else { (1 << 20) + 77 };
     let items: Vec<f32> = (0..len)
-        .map(|_| random.below(1 << 24) as f32 * 1e-7)
+        .map(|_| random.random_range(0..1 << 24) as f32 * 1e-7)
         .collect();
     let wide: Vec<f64> = items.iter().map(|&item| f64::from(item)).collect();
     let expected = naive(Operator::Sum, &wide, true);
@@ -180,14 +181,14 @@ fn the_cpu_refuses_a_short_output() {
 
 /// Checks that the scan of the second part continues from the total of the first.
 fn scans_of_two_parts_combine_to_that_of_the_whole() {
-    let mut random = Random(11);
+    let mut random = seeded(11);
     for _ in 0..50 {
-        let len = 1 + random.below(100_000);
+        let len = 1 + random.random_range(0..100_000);
         let items = items::<u64>(len, Data::Random, &mut random);
         let (mut whole, mut parts, mut exclusive) = (vec![0; len], vec![0; len], vec![0; len]);
         cpu::inclusive(Operator::Sum, &items, &mut whole).unwrap();
         cpu::exclusive(Operator::Sum, &items, &mut exclusive).unwrap();
-        let split = random.below(len);
+        let split = random.random_range(0..len);
         cpu::inclusive(Operator::Sum, &items[..split], &mut parts[..split]).unwrap();
         cpu::inclusive(Operator::Sum, &items[split..], &mut parts[split..]).unwrap();
         let before = if split == 0 { 0 } else { parts[split - 1] };

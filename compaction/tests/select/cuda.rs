@@ -1,11 +1,15 @@
 //! Tests that only apply to a GPU: views, counts in device memory, reused workspaces, graphs.
 
+use std::fmt::Debug;
+
+use bytemuck::Pod;
 use compaction::{
     Count, Error,
     cuda::{download, upload, zeroed},
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    select::{Strategy, TILE_ITEMS, Workspace},
+    select::{Select, Strategy, TILE_ITEMS, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Eight, Three,
@@ -13,7 +17,7 @@ use crate::{
     cases::check,
     common::{Gpu, assert_error, is_short, lengths, times},
     portions::reads_a_count,
-    random::{Mask, Random},
+    random::{Mask, seeded},
     selects_in_place, selects_indices, selects_items, sizes,
 };
 
@@ -30,7 +34,7 @@ pub(crate) fn keeps_many_items(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 33] {
         (cuda.start, cuda.shift) = (start, start % 17);
@@ -75,7 +79,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let max_len = 6 * TILE;
-    let mut random = Random(6);
+    let mut random = seeded(6);
     let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(max_len);
@@ -87,17 +91,17 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
             0 => Strategy::LookBack,
             _ => Strategy::ALL[call / 2 % Strategy::ALL.len()],
         };
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let mut out = upload(stream, &vec![GUARD; len]).unwrap();
         cuda.select(strategy)
             .indices(
                 stream,
-                &device_flags.slice(start..start + len),
+                device_flags.slice(start..start + len),
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.slice_mut(call..call + 1),
+                &mut out,
+                selected.slice_mut(call..call + 1),
                 &mut workspace,
             )
             .unwrap();
@@ -127,7 +131,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     } else {
         20 * TILE + 11
     };
-    let mut random = Random(7);
+    let mut random = seeded(7);
     for &strategy in Strategy::ALL.iter().filter(|&&each| each != Strategy::Off) {
         let select = cuda.select(strategy);
         let mut workspace = cuda.workspace(len);
@@ -143,14 +147,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
         let all = Count::Given(len as u32);
         let flags = first_flags.as_view();
         select
-            .indices(
-                stream,
-                &flags,
-                all,
-                &mut queue.as_view_mut(),
-                &mut first,
-                &mut workspace,
-            )
+            .indices(stream, &flags, all, &mut queue, &mut first, &mut workspace)
             .unwrap();
         let kept = Count::Device(first.as_view());
         let flags = second_flags.as_view();
@@ -172,8 +169,8 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             .unwrap();
 
         for replay in 0..if is_short() { 3 } else { 60 } {
-            let host_first = Mask::Random(random.below(101)).flags(len, &mut random);
-            let host_second = Mask::Random(random.below(101)).flags(len, &mut random);
+            let host_first = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
+            let host_second = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
             stream.memcpy_htod(&host_first, &mut first_flags).unwrap();
             stream.memcpy_htod(&host_second, &mut second_flags).unwrap();
             graph.launch().unwrap();
@@ -210,7 +207,7 @@ pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
         150 * TILE + 1
     };
     let all: Vec<u32> = (0..len as u32).collect();
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let mut workspace = cuda.workspace(len);
     for call in 0..12 {
         if call == 3 {
@@ -225,10 +222,10 @@ pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
         cuda.select(Strategy::LookBack)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -258,14 +255,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::with_capacity(stream, 8).unwrap();
     let mut indices = |count: Count<'_>, room: usize, counts: usize, workspace: &mut Workspace| {
         let (mut out, mut selected) = (out.slice_mut(..room), selected.slice_mut(..counts));
-        select.indices(
-            stream,
-            &flags.as_view(),
-            count,
-            &mut out,
-            &mut selected,
-            workspace,
-        )
+        select.indices(stream, &flags, count, &mut out, &mut selected, workspace)
     };
 
     assert_error(
@@ -303,10 +293,10 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     ] {
         let result = cuda.select(Strategy::Sequences).indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(count),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut Workspace::for_strategy(stream, made_for, 2048).unwrap(),
         );
         let is_refused = matches!(result, Err(Error::WorkspaceTooSmall { got: 0, .. }));
@@ -319,11 +309,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         select.items(
             stream,
-            &items.as_view(),
-            &flags.as_view(),
+            &items,
+            &flags,
             Count::Given(7),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         ),
         "7 instead of 8",
@@ -336,7 +326,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     cuda.start = 3;
     selects_in_place::<u32>(
         &Backend::Cuda(&cuda),
-        &Mask::Random(70).flags(5 * TILE + 7, &mut Random(12)),
+        &Mask::Random(70).flags(5 * TILE + 7, &mut seeded(12)),
         Mask::Random(70),
     );
     for strategy in [Strategy::Atomic, Strategy::Sequences] {
@@ -355,18 +345,18 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
 pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in (1000..).take(times(400)) {
-        let mut random = Random(seed);
-        let magnitude = random.below(if is_short() { 15 } else { 20 });
-        let len = random.below(2 << magnitude);
-        let mask = match random.below(3) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..if is_short() { 15 } else { 20 });
+        let len = random.random_range(0..2 << magnitude);
+        let mask = match random.random_range(0..3) {
             0 => Mask::Blocks,
-            _ => Mask::Random(random.below(101)),
+            _ => Mask::Random(random.random_range(0..101)),
         };
-        (cuda.start, cuda.shift) = (random.below(40), random.below(17));
-        cuda.portion_tiles = [None, Some(1), Some(3), Some(100)][random.below(4)];
+        (cuda.start, cuda.shift) = (random.random_range(0..40), random.random_range(0..17));
+        cuda.portion_tiles = [None, Some(1), Some(3), Some(100)][random.random_range(0..4)];
         let flags = mask.flags(len, &mut random);
         let backend = Backend::Cuda(&cuda);
-        match random.below(8) {
+        match random.random_range(0..8) {
             0 => selects_indices::<u32>(&backend, &flags, mask),
             1 => selects_indices::<u64>(&backend, &flags, mask),
             2 => selects_items::<f32>(&backend, &flags, mask),
@@ -394,22 +384,18 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
             cuda.select(strategy)
                 .indices(
                     stream,
-                    &flags.as_view(),
+                    &flags,
                     count,
                     &mut out,
                     &mut selected_view,
                     workspace,
                 )
                 .unwrap();
-            workspace.read(stream, &selected.as_view())
+            workspace.read(stream, &selected)
         };
         assert_eq!(select(1, &mut workspace).unwrap(), 5, "{strategy}");
         assert_error(select(0, &mut workspace), "says 9 items, but there were 5");
-        assert_eq!(
-            workspace.read(stream, &selected.as_view()).unwrap(),
-            5,
-            "{strategy}"
-        );
+        assert_eq!(workspace.read(stream, &selected).unwrap(), 5, "{strategy}");
     }
 }
 
@@ -434,7 +420,7 @@ pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
 fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let flags = Mask::Random(40).flags(len, &mut Random(seed));
+    let flags = Mask::Random(40).flags(len, &mut seeded(seed));
     let expected = flags.iter().filter(|&&flag| flag != 0).count() as u32;
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(len);
@@ -444,10 +430,10 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         cuda.select(Strategy::LookBack)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.slice_mut(call..call + 1),
+                &mut out,
+                selected.slice_mut(call..call + 1),
                 &mut workspace,
             )
             .unwrap();
@@ -465,4 +451,40 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         GUARD,
         &case,
     );
+}
+
+/// Tests buffers passed by reference, flags of `bool`, and item types that CUDA has no name for.
+pub(crate) fn takes_flags_of_bool_and_items_of_any_plain_type(gpu: &Gpu) {
+    fn keeps<T: Pod + PartialEq + Debug>(gpu: &Gpu, item: impl Fn(u8) -> T) {
+        let stream = &gpu.stream;
+        let select = Select::new(&gpu.compiler, &gpu.context, Strategy::LookBack).unwrap();
+        let mut workspace = Workspace::with_capacity(stream, 100).unwrap();
+        let host_flags: Vec<bool> = (0..100).map(|index| index % 3 == 1).collect();
+        let host_items: Vec<T> = (0..100).map(item).collect();
+        let flags = stream.clone_htod(&host_flags).unwrap();
+        let items = upload(stream, &host_items).unwrap();
+        let mut out = zeroed::<T>(stream, 100).unwrap();
+        let mut count = zeroed::<u32>(stream, 1).unwrap();
+        let all = Count::All;
+        select
+            .items(
+                stream,
+                &items,
+                &flags,
+                all,
+                &mut out,
+                &mut count,
+                &mut workspace,
+            )
+            .unwrap();
+        let kept = workspace.read(stream, &count).unwrap();
+        let pairs = host_items.iter().zip(&host_flags);
+        let expected: Vec<T> = pairs
+            .filter_map(|(&item, &flag)| flag.then_some(item))
+            .collect();
+        assert_eq!(download(stream, &out.slice(..kept)).unwrap(), expected);
+    }
+    keeps(gpu, |index| [f32::from(index), 0.5, -1.0]);
+    keeps(gpu, u128::from);
+    keeps(gpu, half::f16::from);
 }

@@ -48,15 +48,15 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
     select
         .items(
             stream,
-            &device.as_view(),
-            &flags.as_view(),
+            &device,
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    let kept = workspace.read(stream, &selected.as_view()).unwrap();
+    let kept = workspace.read(stream, &selected).unwrap();
     assert_eq!(kept, expected.len());
     let mut words = [
         zeroed::<u32>(stream, 1).unwrap(),
@@ -64,14 +64,7 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
     ];
     let [few, count] = &mut words;
     let error = select
-        .indices(
-            stream,
-            &flags.as_view(),
-            Count::All,
-            &mut few.as_view_mut(),
-            &mut count.as_view_mut(),
-            &mut workspace,
-        )
+        .indices(stream, &flags, Count::All, few, count, &mut workspace)
         .unwrap_err();
     assert!(
         matches!(error, Error::Uncountable { len: said, .. } if said == len),
@@ -83,14 +76,14 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
     select
         .in_place(
             stream,
-            &mut device.as_view_mut(),
-            &flags.as_view(),
+            &mut device,
+            &flags,
             Count::All,
-            &mut selected.as_view_mut(),
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    assert_eq!(workspace.read(stream, &selected.as_view()).unwrap(), kept);
+    assert_eq!(workspace.read(stream, &selected).unwrap(), kept);
     let copy = download(stream, &device.slice(..kept)).unwrap();
     assert!(copy == expected, "in place");
 
@@ -99,14 +92,14 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
         .unwrap()
         .items(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    assert_eq!(workspace.read(stream, &selected.as_view()).unwrap(), kept);
+    assert_eq!(workspace.read(stream, &selected).unwrap(), kept);
     let copy = download(stream, &out.slice(..kept)).unwrap();
     assert!(copy[..kept - 1].iter().all(|&flag| flag == 1) && copy[kept - 1] == 0x80);
 }
@@ -131,14 +124,14 @@ fn keeps_few<W: CountWord>(gpu: &Gpu, strategy: Strategy, len: usize) {
         .unwrap()
         .indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(word(len)),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    let kept = workspace.read(stream, &selected.as_view()).unwrap();
+    let kept = workspace.read(stream, &selected).unwrap();
     assert_eq!(kept, expected.len(), "{len} by {strategy}");
     let mut out = download(stream, &out.slice(..kept + 1)).unwrap();
     assert_eq!(

@@ -26,12 +26,13 @@ use compaction::{
     layout::Shared,
     select::{self, Predicate, Select, SelectIf, Strategy},
 };
+use rand::RngExt;
 
 use crate::{
     backends::{Backend, word},
     cases::{LARGE, SIZES},
     common::{Share, Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths},
-    random::{MASKS, Mask, Random},
+    random::{MASKS, Mask, seeded},
 };
 
 macro_rules! records {
@@ -73,6 +74,7 @@ fn main() {
             works_on_two_streams_at_once, keeps_flagged_items, keeps_many_items,
             takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
             replays_a_captured_chain, survives_epoch_wraparound, refuses_invalid_arguments,
+            takes_flags_of_bool_and_items_of_any_plain_type,
         }
         gpu "cuda_" portions { works_in_portions, reads_its_count_in_portions }
         gpu "cuda_" predicate { keeps_items_that_satisfy_a_predicate }
@@ -89,7 +91,7 @@ fn names_are_parsed() {
 
 /// Selects indices and items of 4 bytes, for every length and mask.
 fn keeps_flagged_items(backend: &Backend<'_>) {
-    let mut random = Random(1);
+    let mut random = seeded(1);
     let sizes = SIZES.iter().copied();
     for len in lengths(sizes.filter(|&len| len <= max_len(backend))) {
         for &mask in MASKS {
@@ -112,7 +114,7 @@ fn keeps_many_items(backend: &Backend<'_>) {
     if is_short() {
         return;
     }
-    let flags = Mask::Random(50).flags(max_len(backend), &mut Random(3));
+    let flags = Mask::Random(50).flags(max_len(backend), &mut seeded(3));
     selects_indices::<u32>(backend, &flags, Mask::Random(50));
     selects_indices::<u64>(backend, &flags, Mask::Random(50));
     selects_items::<u32>(backend, &flags, Mask::Random(50));
@@ -120,7 +122,7 @@ fn keeps_many_items(backend: &Backend<'_>) {
 
 /// Selects in place items of one and of many words, for every length.
 fn keeps_in_place(backend: &Backend<'_>) {
-    let mut random = Random(11);
+    let mut random = seeded(11);
     let few = SIZES.iter().copied().filter(|&len| len <= 1 << 20);
     for len in lengths(few) {
         for mask in [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks] {
@@ -253,15 +255,15 @@ fn check(
 
 fn the_cpu_keeps_flagged_items_in_random_cases() {
     for seed in 0..300 {
-        let mut random = Random(seed);
-        let magnitude = random.below(18);
-        let len = random.below(2 << magnitude);
-        let mask = match random.below(3) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..18);
+        let len = random.random_range(0..2 << magnitude);
+        let mask = match random.random_range(0..3) {
             0 => Mask::Blocks,
-            _ => Mask::Random(random.below(101)),
+            _ => Mask::Random(random.random_range(0..101)),
         };
         let flags = mask.flags(len, &mut random);
-        match random.below(4) {
+        match random.random_range(0..4) {
             0 => selects_indices::<u64>(&Backend::Cpu, &flags, mask),
             1 => selects_items::<f32>(&Backend::Cpu, &flags, mask),
             2 => selects_items::<Five>(&Backend::Cpu, &flags, mask),

@@ -11,14 +11,14 @@ use crate::{
     backends::{Backend, Cuda, word},
     cases::check,
     common::{Gpu, lengths},
-    random::{Mask, Random},
+    random::{Mask, seeded},
     selects_in_place, selects_indices, selects_items, sizes,
 };
 
 const TILE: usize = TILE_ITEMS as usize;
 
 pub(crate) fn works_in_portions(gpu: &Gpu) {
-    let mut random = Random(31);
+    let mut random = seeded(31);
     let mut cuda = Cuda::new(gpu);
     for (tiles, start) in [(1, 0), (2, 3), (1 << 17, 1)] {
         (cuda.portion_tiles, cuda.start) = (Some(tiles), start);
@@ -71,7 +71,7 @@ pub(crate) fn reads_its_count_in_portions(gpu: &Gpu) {
 pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, count: usize) {
     let stream = &cuda.gpu.stream;
     let guard = word::<W>(0xdead_beef);
-    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
+    let flags = Mask::Random(50).flags(capacity, &mut seeded(5));
     let device_flags = upload(stream, &flags).unwrap();
     let all: Vec<W> = (0..capacity).map(word).collect();
     let mut workspace = cuda.workspace(capacity);
@@ -82,10 +82,10 @@ pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, coun
         cuda.select(strategy)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Device(device_count.slice(1..)),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -93,14 +93,14 @@ pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, coun
         let len = count.min(capacity);
         let out = download(stream, &out).unwrap();
         if count > capacity {
-            let error = workspace.read(stream, &selected.as_view()).unwrap_err();
+            let error = workspace.read(stream, &selected).unwrap_err();
             assert!(
                 matches!(error, Error::CountTooLarge { count: reported, capacity: taken, .. }
                     if reported == count && taken == capacity),
                 "{case}: {error}"
             );
         }
-        let selected = workspace.read(stream, &selected.as_view()).unwrap();
+        let selected = workspace.read(stream, &selected).unwrap();
         let result = (&out[..len], selected);
         check(strategy, &all[..len], &flags[..len], result, guard, &case);
         assert!(

@@ -130,25 +130,25 @@ fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> b
         select
             .items(
                 stream,
-                &device_items.slice(start..),
+                device_items.slice(start..),
                 Count::Device(count.as_view()),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
         select
             .flags(
                 stream,
-                &device_items.slice(start..),
+                device_items.slice(start..),
                 Count::Device(count.as_view()),
-                &mut flags.as_view_mut(),
+                &mut flags,
                 &workspace,
             )
             .unwrap();
         let counted = &items[start..start + len];
         let expected: Vec<T> = counted.iter().filter(|item| keep(item)).copied().collect();
-        let kept = workspace.read(stream, &selected.as_view()).unwrap();
+        let kept = workspace.read(stream, &selected).unwrap();
         assert_eq!(kept, expected.len(), "{len} {}", T::NAME);
         let out = download(stream, &out).unwrap();
         let bytes = |items: &[T]| bytemuck::cast_slice::<T, u8>(items).to_vec();

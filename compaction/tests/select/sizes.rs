@@ -12,7 +12,7 @@ use crate::{
     cases::IN_PLACE,
     common::{Gpu, lengths},
     item,
-    random::{Mask, Random},
+    random::{Mask, seeded},
     selects_in_place, selects_in_place_by, selects_items, selects_items_by,
 };
 
@@ -72,7 +72,7 @@ fn on_the_cpu<T: Shared + Send + Sync>(cpu: &Backend<'_>) {
 
 /// Calls `body` with flags for items of `size` bytes.
 fn for_each_mask(size: usize, body: &dyn Fn(&[u8], Mask)) {
-    let mut random = Random(size as u64);
+    let mut random = seeded(size as u64);
     for len in lengths(SIZES) {
         for mask in [Mask::All, Mask::Random(50)] {
             body(&mask.flags(len, &mut random), mask);

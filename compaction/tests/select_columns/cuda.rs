@@ -9,6 +9,7 @@ use compaction::{
     layout::Shared,
     select_columns::{Column, SelectColumns, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Backend, TILE, check,
@@ -16,7 +17,7 @@ use crate::{
     devices::capture,
     guarded::Guarded,
     item_types::Words4,
-    random::{Mask, Random, items},
+    random::{Mask, items, seeded},
 };
 
 /// Value of words that a call must not write.
@@ -122,16 +123,16 @@ impl<'a> Cuda<'a> {
             select
                 .columns(
                     stream,
-                    &device_flags.view(),
+                    device_flags.view(),
                     Count::Given(W::from_len(flags.len()).unwrap()),
                     columns,
-                    &mut selected.view_mut(),
+                    selected.view_mut(),
                     &mut workspace,
                 )
                 .unwrap();
         });
         selected.read(stream);
-        let kept = workspace.read(stream, &selected.view()).unwrap();
+        let kept = workspace.read(stream, selected.view()).unwrap();
         uploaded
             .iter()
             .for_each(|column| column.check(self, flags, kept));
@@ -163,17 +164,19 @@ pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in 0..times(100) as u64 {
         cuda.wide = seed % 4 == 3;
-        let mut random = Random(seed);
-        let magnitude = random.below(17);
-        let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
-        let flags = Mask::Random(random.below(101)).flags(len, &mut random);
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..17);
+        let len = lengths([random.random_range(0..2 << magnitude)])
+            .pop()
+            .unwrap_or(9);
+        let flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
         super::assert_keeps_flagged(&Backend::Cuda(&cuda), &flags);
     }
 }
 
 /// Tests 64-bit counts, which select other kernels than 32-bit ones.
 pub(crate) fn counts_with_64_bits(gpu: &Gpu) {
-    let mut random = Random(11);
+    let mut random = seeded(11);
     let mut cuda = Cuda::new(gpu);
     cuda.wide = true;
     for len in lengths([0, 1, TILE - 1, TILE, TILE + 1, 140 * TILE + 5]) {
@@ -184,7 +187,7 @@ pub(crate) fn counts_with_64_bits(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 7, 8, 11, 12, 16, 33] {
         cuda.start = start;
@@ -212,7 +215,7 @@ const CAPACITY: usize = 9 * TILE + 5;
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();
-    let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
+    let flags = Mask::Random(50).flags(CAPACITY, &mut seeded(5));
     let device_flags = upload(stream, &flags).unwrap();
     let (fours, words) = (items::<Words4>(CAPACITY), items::<u32>(CAPACITY));
     let (device_fours, device_words) = (
@@ -228,24 +231,24 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         select
             .columns(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Device(device_count.as_view()),
                 &mut [
-                    Column::new(device_fours.as_view(), &mut fours_out.as_view_mut()).unwrap(),
-                    Column::new(device_words.as_view(), &mut words_out.as_view_mut()).unwrap(),
+                    Column::new(device_fours.as_view(), &mut fours_out).unwrap(),
+                    Column::new(device_words.as_view(), &mut words_out).unwrap(),
                 ],
-                &mut selected.as_view_mut(),
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
         let len = count.min(CAPACITY);
         if count > len {
             assert_error(
-                workspace.read(stream, &selected.as_view()),
+                workspace.read(stream, &selected),
                 &format!("says {count} items, but there were {CAPACITY}"),
             );
         }
-        let kept = workspace.read(stream, &selected.as_view()).unwrap();
+        let kept = workspace.read(stream, &selected).unwrap();
         let fours_out = download(stream, &fours_out).unwrap();
         let words_out = download(stream, &words_out).unwrap();
         let (fours, words, flags) = (&fours[..len], &words[..len], &flags[..len]);
@@ -264,7 +267,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
 fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
     let max_len = if is_short() { 4 } else { 30 } * TILE;
-    let mut random = Random(seed);
+    let mut random = seeded(seed);
     let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let words = items::<u32>(2 * max_len);
@@ -275,21 +278,19 @@ fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64
         if call == calls / 2 {
             workspace.age(stream, 3).unwrap();
         }
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let range = start..start + len;
         let mut out = zeroed::<u32>(stream, len).unwrap();
         let mut selected = zeroed::<u32>(stream, 1).unwrap();
         select
             .columns(
                 stream,
-                &device_flags.slice(range.clone()),
+                device_flags.slice(range.clone()),
                 Count::Given(len as u32),
-                &mut [
-                    Column::new(device_words.slice(range.clone()), &mut out.as_view_mut()).unwrap(),
-                ],
-                &mut selected.as_view_mut(),
+                &mut [Column::new(device_words.slice(range.clone()), &mut out).unwrap()],
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -359,9 +360,9 @@ pub(crate) fn replays_a_captured_call(gpu: &Gpu) {
             )
             .unwrap();
     });
-    let mut random = Random(7);
+    let mut random = seeded(7);
     for _ in 0..times(50) {
-        let host_flags = Mask::Random(random.below(101)).flags(len, &mut random);
+        let host_flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
         stream.memcpy_htod(&host_flags, &mut flags).unwrap();
         stream.memset_zeros(&mut out).unwrap();
         stream.memset_zeros(&mut wide_out).unwrap();
@@ -401,7 +402,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
         let mut selected = selected.slice_mut(..counts);
         select.columns(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(count),
             columns,
             &mut selected,
@@ -415,7 +416,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(pairs.as_view(), &mut pairs_out.as_view_mut()).unwrap()],
+            &mut [Column::new(pairs.as_view(), &mut pairs_out).unwrap()],
             1,
             workspace,
         ),
@@ -424,7 +425,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(words.slice(1..), &mut words_out.as_view_mut()).unwrap()],
+            &mut [Column::new(words.slice(1..), &mut words_out).unwrap()],
             1,
             workspace,
         ),
@@ -433,7 +434,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(words.as_view(), &mut words_out.slice_mut(1..)).unwrap()],
+            &mut [Column::new(words.as_view(), words_out.slice_mut(1..)).unwrap()],
             1,
             workspace,
         ),
@@ -469,10 +470,10 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     assert_error(
         select.columns(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut [Column::new(words.as_view(), &mut out.as_view_mut()).unwrap()],
-            &mut selected.as_view_mut(),
+            &mut [Column::new(words.as_view(), &mut out).unwrap()],
+            &mut selected,
             &mut elsewhere,
         ),
         "belongs to another CUDA context than the stream of the call",

@@ -47,17 +47,17 @@ fn keeps_few<W: CountWord>(gpu: &Gpu, len: usize) {
         .unwrap()
         .columns(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
             &mut [
-                Column::new(bytes.as_view(), &mut bytes_out.as_view_mut()).unwrap(),
-                Column::new(words.as_view(), &mut words_out.as_view_mut()).unwrap(),
+                Column::new(bytes.as_view(), &mut bytes_out).unwrap(),
+                Column::new(words.as_view(), &mut words_out).unwrap(),
             ],
-            &mut selected.as_view_mut(),
+            &mut selected,
             &mut workspace,
         )
         .unwrap();
-    let count = workspace.read(stream, &selected.as_view()).unwrap();
+    let count = workspace.read(stream, &selected).unwrap();
     assert_eq!(count, kept.len(), "{len}");
     let bytes = download(stream, &bytes_out.slice(..count + 1)).unwrap();
     let words = download(stream, &words_out.slice(..count + 1)).unwrap();

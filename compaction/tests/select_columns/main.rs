@@ -29,7 +29,7 @@ use crate::{
     cuda::Cuda,
     devices::two_gpus,
     item_types::{Bytes7, Halves5, Words3, Words4, Words6, Words16},
-    random::{Mask, Random, assert_equal_bytes, items},
+    random::{Mask, assert_equal_bytes, items, seeded},
 };
 
 const TILE: usize = TILE_ITEMS as usize;
@@ -90,7 +90,7 @@ fn main() {
 }
 
 fn keeps_flagged_items(backend: &Backend<'_>) {
-    let mut random = Random(1);
+    let mut random = seeded(1);
     for len in lengths(SIZES.iter().copied()) {
         for &mask in MASKS {
             assert_keeps_flagged(backend, &mask.flags(len, &mut random));

@@ -11,13 +11,14 @@ use compaction::{
     },
     summed_area::{Strategy, SummedArea, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Backend, Number, assert_table,
     common::{Gpu, assert_error, is_short, times},
     guarded::Guarded,
     items, naive,
-    random::Random,
+    random::seeded,
     uneven,
 };
 
@@ -112,13 +113,13 @@ fn queue<T: Number>(
     let compiled = Cuda(gpu, (0, 0)).compiled::<T>(strategy);
     let mut workspace =
         Workspace::for_strategy(stream, strategy, (max_size.0 as u32, max_size.1 as u32)).unwrap();
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let mut results = Vec::new();
     for _ in 0..calls {
-        let magnitude = (random.below(8), random.below(8));
+        let magnitude = (random.random_range(0..8), random.random_range(0..8));
         let size = (
-            random.below(max_size.0 >> magnitude.0),
-            random.below(max_size.1 >> magnitude.1),
+            random.random_range(0..max_size.0 >> magnitude.0),
+            random.random_range(0..max_size.1 >> magnitude.1),
         );
         let len = size.0 * size.1;
         let mut out = zeroed::<T>(stream, len).unwrap();
@@ -203,8 +204,8 @@ pub(crate) fn sums_a_table_past_32_bits(gpu: &Gpu) {
                     &mut workspace,
                 )
                 .unwrap();
-            let mut random = Random(len as u64);
-            let looks = (0..200).map(|_| random.below(len));
+            let mut random = seeded(len as u64);
+            let looks = (0..200).map(|_| random.random_range(0..len));
             for at in looks.chain([0, len / 2, len - 1]) {
                 let got = download(stream, &out.slice(at..at + 1)).unwrap()[0];
                 let (x, y) = (at % width as usize + 1, at / width as usize + 1);
@@ -290,7 +291,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
         let mut workspace = Workspace::for_strategy(stream, strategy, (128, 64)).unwrap();
         let mut call = |size, len: usize, room: usize| {
             let mut out = out.slice_mut(..room);
-            compiled.table(stream, &items.slice(..len), size, &mut out, &mut workspace)
+            compiled.table(stream, items.slice(..len), size, &mut out, &mut workspace)
         };
         assert_error(call((128, 64), 100, 128 * 64), "100 instead of 8192");
         assert_error(

@@ -19,10 +19,11 @@ use compaction::{
     scan::Item,
     summed_area::{Strategy, SummedArea, cpu},
 };
+use rand::RngExt;
 
 use crate::{
     common::{Share, Tests, add_tests, assert_error, assert_names_are_parsed, is_short, times},
-    random::Random,
+    random::seeded,
 };
 
 fn main() {
@@ -87,11 +88,11 @@ const LARGE: &[(usize, usize)] = &[
 /// Compares random sizes and types with the naive loop.
 fn sums_random_tables(backend: &impl Backend) {
     for seed in 0..times(300) as u64 {
-        let mut random = Random(seed);
-        let magnitude = random.below(12);
-        let width = 1 + random.below(2 << magnitude);
-        let height = 1 + random.below((1 << 18) / width);
-        match random.below(4) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..12);
+        let width = 1 + random.random_range(0..2 << magnitude);
+        let height = 1 + random.random_range(0..(1 << 18) / width);
+        match random.random_range(0..4) {
             0 => sums_table::<u32>(backend, (width, height)),
             1 => sums_table::<u64>(backend, (width, height)),
             2 => sums_table::<f32>(backend, (width, height)),
@@ -122,14 +123,14 @@ numbers!(u32, u32::wrapping_add; u64, u64::wrapping_add; i32, i32::wrapping_add;
 
 /// Returns whole numbers, small enough that all sums of a floating-point table are exact.
 fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
-    let mut random = Random(seed);
+    let mut random = seeded(seed);
     let bits = if T::whole(u64::MAX) == T::whole(u64::MAX - 1) {
         1
     } else {
         40
     };
     (0..len)
-        .map(|_| T::whole(random.next() >> (64 - bits)))
+        .map(|_| T::whole(random.random::<u64>() >> (64 - bits)))
         .collect()
 }
 
@@ -243,9 +244,9 @@ fn sums_ones_to_areas(backend: &impl Backend) {
 
 /// Returns floats whose sums need rounding.
 fn uneven(len: usize) -> Vec<f32> {
-    let mut random = Random(3);
+    let mut random = seeded(3);
     (0..len)
-        .map(|_| (random.next() as i64 as f32) * 1e-12)
+        .map(|_| (random.random::<u64>() as i64 as f32) * 1e-12)
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! Tests of model cameras and of automatic framing.
 
 use glam::Vec3;
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use raysieve::scene::{CameraFrom, LoadOptions, Projection, Scene, UpAxis};
 use serde_json::json;
 
@@ -144,11 +145,8 @@ fn a_model_fills_the_image_at_any_size_and_from_any_direction() {
 /// Returns triangles with 210,000 random vertices in a tilted, flat ellipsoid, which several threads share. The last one
 /// has a corner outside.
 fn many_points() -> Gltf {
-    let mut state: u32 = 1;
-    let mut random = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut random = || random.random_range(-1.0..1.0_f32);
     let mut points: Vec<[f32; 3]> = Vec::new();
     while points.len() < 210_000 {
         let [x, y, z] = [random(), random(), random()];

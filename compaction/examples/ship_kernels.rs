@@ -1,12 +1,14 @@
-//! Compiles the kernels that the library contains: `cargo run -p compaction-capi --example ship_kernels`.
+//! Compiles the kernels of the feature `shipped`: `cargo run -p compaction --features shipped --example ship_kernels`.
 //!
 //! Needs NVRTC 12.8: `pip install nvidia-cuda-nvrtc-cu12==12.8.93`. Drivers from 535 on load its machine code, those
 //! from 570 on also its PTX, which GPUs newer than Hopper need.
 
 use std::{error::Error, fs, path::Path};
 
-use compaction::cuda::{Archive, Nvrtc};
-use compaction_capi::shipped;
+use compaction::{
+    cuda::{Archive, Nvrtc},
+    shipped,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let nvrtc = Nvrtc::find()?;

@@ -1,0 +1,79 @@
+//! Validation of the buffers and counts of GPU calls.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+
+use super::{ArgumentNames, check_len, check_range, check_room};
+use crate::{
+    Count, CountWord, Result,
+    count::to_word,
+    cuda::{self, Buffer},
+    layout::Shared,
+};
+
+/// The item count of a GPU call, checked against the length of the input buffer.
+pub(crate) struct ItemCount<'a> {
+    /// The device count, as one 4-byte word for `u32` or two for `u64`. A dummy that no kernel reads if the host gave
+    /// the count.
+    pub(crate) count: CudaView<'a, u32>,
+    /// The exact number of items if `is_given`. Otherwise the length of the input buffer, to which kernels clamp the
+    /// device count.
+    pub(crate) capacity: usize,
+    /// Whether there are exactly `capacity` items. Otherwise kernels read the number of items from `count`.
+    pub(crate) is_given: bool,
+}
+
+impl<'a> ItemCount<'a> {
+    /// Checks `count` against an input buffer of `len` items.
+    ///
+    /// `dummy_count` becomes the device count if the host gives the count; kernels then do not read it. Returns
+    /// [`Error::OutOfRange`] for a host count above `len`, [`Error::LengthMismatch`] for an empty device count, and
+    /// [`Error::Uncountable`] if `len` does not fit in a `W`.
+    pub(crate) fn new<W: CountWord>(
+        names: &ArgumentNames,
+        len: usize,
+        count: Count<'a, W>,
+        dummy_count: &'a Buffer<u64>,
+    ) -> Result<Self> {
+        let capacity = match count {
+            Count::Given(items) => items.to_len(),
+            Count::All | Count::Device(_) => to_word::<W>(names.input, len)?.to_len(),
+        };
+        check_range(names.given, capacity, 0, len)?;
+        let (count, is_given) = match count {
+            Count::All | Count::Given(_) => (cuda::reinterpret(dummy_count.as_view())?, true),
+            Count::Device(count) => {
+                check_len(names.read, count.len().min(1), 1)?;
+                (cuda::reinterpret(count)?, false)
+            }
+        };
+        Ok(Self {
+            count,
+            capacity,
+            is_given,
+        })
+    }
+}
+
+/// Views the output buffer for the number of selected items as words of type `U`. Returns [`Error::OutputTooShort`] if
+/// the buffer is empty.
+pub(crate) fn room_for_count<'a, W: CountWord, U: Shared>(
+    names: &ArgumentNames,
+    selected: &'a mut CudaViewMut<'_, W>,
+) -> Result<CudaViewMut<'a, U>> {
+    check_room(names.written, selected.len(), 1)?;
+    cuda::reinterpret_mut(selected)
+}
+
+/// Waits for the stream and returns the count in the first word of `count`. Returns [`Error::LengthMismatch`] if
+/// `count` is empty.
+pub(crate) fn read_count<W: CountWord>(
+    names: &ArgumentNames,
+    stream: &Arc<CudaStream>,
+    count: &CudaView<'_, W>,
+) -> Result<usize> {
+    let count = cuda::download(stream, count)?;
+    check_len(names.written, count.len().min(1), 1)?;
+    Ok(count.first().map_or(0, |count| count.to_len()))
+}

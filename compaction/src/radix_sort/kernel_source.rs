@@ -1,0 +1,51 @@
+//! The kernel files of a radix sort, and the types that they are compiled for.
+
+use super::{Key, Order, Strategy, onesweep, split};
+use crate::{CountWord, arguments::is_wide, cuda::Source, look_back};
+
+/// Returns the kernel file of a strategy.
+pub(super) fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
+    match strategy {
+        Strategy::Onesweep => onesweep::source(order, types),
+        Strategy::Split => split::source(order, types),
+    }
+}
+
+/// The types of a sort, as its kernels distinguish them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SortTypes {
+    pub(super) key_bytes: u32,
+    key_kind: u32,
+    /// Size of a value in bytes: 4, 8, or 0 for keys alone.
+    pub(super) value_bytes: u32,
+    /// Name of the word type of counts in CUDA.
+    word: &'static str,
+    /// Whether counts have 8 bytes instead of 4.
+    pub(super) has_wide_counts: bool,
+}
+
+impl SortTypes {
+    /// Returns the types of a sort of keys `K` with counts `W`, and values of `value_bytes` bytes: 4, 8, or 0 for keys
+    /// alone.
+    pub(super) const fn of<K: Key, W: CountWord>(value_bytes: u32) -> Self {
+        Self {
+            key_bytes: size_of::<K>() as u32,
+            key_kind: K::KIND,
+            value_bytes,
+            word: W::NAME,
+            has_wide_counts: is_wide::<W>(),
+        }
+    }
+
+    /// Adds to a kernel source the definitions that `radix_sort.cuh` needs: key type, value size, sort order and word
+    /// type of counts.
+    pub(super) fn declare(self, source: Source, order: Order) -> Source {
+        let source = source
+            .define("Word", self.word)
+            .constant("KEY_BYTES", self.key_bytes)
+            .constant("KEY_KIND", self.key_kind)
+            .constant("DESCENDING", u32::from(order == Order::Descending))
+            .constant("VALUE_BYTES", self.value_bytes);
+        look_back::declare(source)
+    }
+}
