@@ -114,11 +114,10 @@ impl Fixture {
                     }
                 }
                 RenderEvent::Session(event) => {
-                    let message = self.session.handle_event(event);
-                    self.messages.extend(message.map(|text| text.to_string()));
+                    self.messages.extend(self.session.handle_event(event));
                 }
-                RenderEvent::Message(text) | RenderEvent::Problem(text) => {
-                    self.messages.push(text.to_string());
+                RenderEvent::Message(message) | RenderEvent::Problem(message) => {
+                    self.messages.push(message);
                 }
                 RenderEvent::Ended => panic!("the render has ended: {:?}", self.messages),
                 _ => {}
