@@ -1,30 +1,30 @@
-//! SVG charts: the survival chart of a render, a drawing type for other charts, and the colours that charts, overlay
+//! SVG charts: the survival chart of a render, a drawing type for other charts, and the colors that charts, overlay
 //! and page share.
 
 use raysieve::{render::stats::Stats, stages::Stage};
 
-/// Colour (`#rrggbb`) of paths that continue to the next bounce, in charts, the overlay and the page. The colour is
-/// from the colour-blind-safe palette of Okabe & Ito (2008).
+/// Color (`#rrggbb`) of paths that continue to the next bounce, in charts, the overlay and the page. The color is
+/// from the color-blind-safe palette of Okabe & Ito (2008).
 pub const SURVIVORS: &str = "#009e73";
-/// Colour (`#rrggbb`) of paths that ended at a surface, in charts, the overlay and the page.
+/// Color (`#rrggbb`) of paths that ended at a surface, in charts, the overlay and the page.
 pub const ENDED: &str = "#e69f00";
-/// Colour (`#rrggbb`) of rays that left the scene, in charts, the overlay and the page.
+/// Color (`#rrggbb`) of rays that left the scene, in charts, the overlay and the page.
 pub const MISSES: &str = "#56b4e9";
 
-/// Colours (`#rrggbb`) of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`].
+/// Colors (`#rrggbb`) of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`].
 ///
 /// Any two differ by at least 16 (CIEDE2000), also with simulated protanopia, deuteranopia and tritanopia.
 ///
-/// In this crate, a new stage whose time is measured needs only a colour here: bars and legends iterate over the
+/// In this crate, a new stage whose time is measured needs only a color here: bars and legends iterate over the
 /// stages.
 pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#2a7fd0", "#d55e00", "#e8b4d4", "#6e6e6e"];
 
-/// Returns the colour (`#rrggbb`) of a stage from [`STAGES`].
+/// Returns the color (`#rrggbb`) of a stage from [`STAGES`].
 ///
 /// # Panics
 ///
 /// Panics if the stage is not in [`Stage::OF_BOUNCE`].
-pub const fn stage_colour(stage: Stage) -> &'static str {
+pub const fn stage_color(stage: Stage) -> &'static str {
     let mut index = 0;
     while index < STAGES.len() {
         if Stage::OF_BOUNCE[index] as usize == stage as usize {
@@ -32,23 +32,23 @@ pub const fn stage_colour(stage: Stage) -> &'static str {
         }
         index += 1;
     }
-    panic!("a stage without a colour")
+    panic!("a stage without a color")
 }
 
-/// Colour of a displayed path's segments between two vertices.
+/// Color of a displayed path's segments between two vertices.
 pub(crate) const PATH: &str = "#ffd56e";
-/// Colour of the last segment of a displayed path that left the scene.
+/// Color of the last segment of a displayed path that left the scene.
 pub(crate) const MISSED: &str = "#98a1ae";
-/// Colour of a displayed path's unblocked shadow rays.
+/// Color of a displayed path's unblocked shadow rays.
 pub(crate) const LIGHT: &str = "#56b4e9";
-/// Colour of a displayed path's blocked shadow rays.
+/// Color of a displayed path's blocked shadow rays.
 pub(crate) const BLOCKED: &str = "#d55e00";
 
-/// Colour of a chart's titles and legend.
+/// Color of a chart's titles and legend.
 const TEXT: &str = "#cdd3db";
-/// Colour of a chart's notes and axis labels.
+/// Color of a chart's notes and axis labels.
 const FAINT_TEXT: &str = "#8e97a4";
-/// Colour of a chart's grid lines.
+/// Color of a chart's grid lines.
 const RULE: &str = "#3e4450";
 
 /// An SVG chart under construction, on a dark background. Positions and lengths are in pixels, counted from the upper
@@ -66,23 +66,23 @@ impl Svg {
         ))
     }
 
-    /// Draws a line of text in the primary colour. The text begins at `x`, and `y` is its baseline.
+    /// Draws a line of text in the primary color. The text begins at `x`, and `y` is its baseline.
     pub fn title(&mut self, x: f64, y: f64, text: &str) {
         let text = escaped(text);
         self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{TEXT}\">{text}</text>\n");
     }
 
-    /// Draws a line of text in the secondary colour. The text begins at `x`, and `y` is its baseline.
+    /// Draws a line of text in the secondary color. The text begins at `x`, and `y` is its baseline.
     pub fn note(&mut self, x: f64, y: f64, text: &str) {
         let text = escaped(text);
         self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\">{text}</text>\n");
     }
 
-    /// Draws a legend entry: a square of the colour whose left edge is at `x`, followed by the label `word` with its
+    /// Draws a legend entry: a square of the color whose left edge is at `x`, followed by the label `word` with its
     /// baseline at `y`.
-    pub fn key(&mut self, x: f64, y: f64, colour: &str, word: &str) {
+    pub fn key(&mut self, x: f64, y: f64, color: &str, word: &str) {
         self.0 += &format!(
-            "<rect x=\"{x}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{colour}\"/>",
+            "<rect x=\"{x}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{color}\"/>",
             y - 8.0
         );
         self.title(x + 13.0, y, word);
@@ -102,7 +102,7 @@ impl Svg {
         );
     }
 
-    /// Draws the label `value` of a place on the horizontal axis, centred at `x`; `y` is its baseline. Draws no tick
+    /// Draws the label `value` of a place on the horizontal axis, centerd at `x`; `y` is its baseline. Draws no tick
     /// mark.
     pub fn tick(&mut self, x: f64, y: f64, value: &str) {
         let value = escaped(value);
@@ -112,18 +112,18 @@ impl Svg {
     }
 
     /// Draws a filled rectangle whose upper left corner is (`x`, `y`).
-    pub fn bar(&mut self, x: f64, y: f64, width: f64, height: f64, colour: &str) {
+    pub fn bar(&mut self, x: f64, y: f64, width: f64, height: f64, color: &str) {
         self.0 += &format!(
-            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\"/>\n"
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{color}\"/>\n"
         );
     }
 
     /// Draws a line of 1.5 pixels' width through these points, given as (x, y).
-    pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: &str) {
+    pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, color: &str) {
         let points = points.into_iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
         let points: Vec<String> = points.collect();
         self.0 += &format!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\n",
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\"/>\n",
             points.join(" ")
         );
     }
@@ -161,8 +161,8 @@ pub fn survival(name: &str, stats: &Stats) -> String {
     );
     svg.title(LEFT, 18.0, &title);
     let keys = [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
-    for ((word, colour), x) in keys.into_iter().zip([448.0, 516.0, 566.0]) {
-        svg.key(x, 18.0, colour, word);
+    for ((word, color), x) in keys.into_iter().zip([448.0, 516.0, 566.0]) {
+        svg.key(x, 18.0, color, word);
     }
     for percent in [0, 50, 100] {
         let y = TOP + HEIGHT * (1.0 - f64::from(percent) / 100.0);
@@ -177,10 +177,10 @@ pub fn survival(name: &str, stats: &Stats) -> String {
             (row.ended, ENDED),
             (row.misses, MISSES),
         ];
-        for (count, colour) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        for (count, color) in parts.into_iter().filter(|(count, _)| *count > 0) {
             let part = HEIGHT * count as f64 / all;
             y -= part;
-            svg.bar(x, y, bar * 0.88, part, colour);
+            svg.bar(x, y, bar * 0.88, part, color);
         }
         if row.bounce.is_multiple_of(every) {
             svg.tick(x + bar * 0.44, TOP + HEIGHT + 15.0, &row.bounce.to_string());

@@ -18,6 +18,13 @@ pub(crate) struct SystemFont {
     pub(crate) index: u32,
 }
 
+impl SystemFont {
+    /// Returns the font for drawing; `None` if its file is damaged.
+    pub(crate) fn parsed(self) -> Option<FontRef<'static>> {
+        FontRef::try_from_slice_and_index(self.data, self.index).ok()
+    }
+}
+
 /// Returns the embedded font.
 pub(crate) fn embedded() -> FontRef<'static> {
     FontRef::try_from_slice(EMBEDDED).expect("the font in the program is a font")
@@ -78,8 +85,8 @@ impl System {
 
     fn for_character(&mut self, character: char) -> Option<SystemFont> {
         let known = self.loaded.iter().find(|font| {
-            FontRef::try_from_slice_and_index(font.data, font.index)
-                .is_ok_and(|font| font.glyph_id(character).0 != 0)
+            font.parsed()
+                .is_some_and(|font| font.glyph_id(character).0 != 0)
         });
         if let Some(known) = known {
             return Some(*known);

@@ -25,9 +25,10 @@ mod tests;
 mod plots;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
-use canvas::{Area, Canvas, Colour, TypeFace};
+use canvas::{Area, Canvas, TypeFace, cells};
+use colors::{DIM, PANEL};
 use columns::{NATURAL_WIDTH, Table, full_width};
-use content::{DIM, Form, Line, Row, length, rows};
+use content::{Form, Line, Row, length, rows};
 use description::describe;
 use table::Scales;
 
@@ -237,8 +238,6 @@ pub(crate) struct StatsRow {
     pub(crate) text: String,
 }
 
-/// Background colour of panels.
-const PANEL: Colour = [14, 17, 23];
 /// Opacity of the statistics panel and of legends, in 0..=1.
 const PANEL_OPACITY: f32 = 0.86;
 /// Margin around and inside panels, in pixels at scale 1.
@@ -470,35 +469,37 @@ impl Overlay {
         let (left_width, right_width, room) = (length(left), length(right), area.width / cell);
         let mut x = area.x;
         let mut free = room;
-        for (colour, text) in left {
-            let length = text.chars().count() as i32;
+        for (color, text) in left {
+            let length = cells(text);
             let shown = if length <= free {
                 text.clone()
             } else {
                 cut(text, free)
             };
-            canvas.text(&mut self.type_face, x, area.y, *colour, &shown);
+            canvas.text(&mut self.type_face, x, area.y, *color, &shown);
             free = (free - length).max(0);
             x += length * cell;
         }
         if left_width + 2 + right_width <= room {
             let mut x = area.x + area.width - right_width * cell;
-            for (colour, text) in right {
-                canvas.text(&mut self.type_face, x, area.y, *colour, text);
-                x += text.chars().count() as i32 * cell;
+            for (color, text) in right {
+                canvas.text(&mut self.type_face, x, area.y, *color, text);
+                x += cells(text) * cell;
             }
         }
     }
 }
 
-/// Returns the first `length - 1` characters of a text and an ellipsis, or no text if `length` is below 1. Expects a
-/// text that is longer than `length`.
+/// Returns the beginning of a text and an ellipsis, which take at most `length` cells together, or no text if `length` is
+/// below 1. Expects a text that takes more cells.
 fn cut(text: &str, length: i32) -> String {
-    let Some(kept) = usize::try_from(length)
-        .ok()
-        .and_then(|length| length.checked_sub(1))
-    else {
+    if length < 1 {
         return String::new();
-    };
-    text.chars().take(kept).chain(['…']).collect()
+    }
+    let mut free = length - 1;
+    let fitting = text.chars().take_while(|character| {
+        free -= cells(character.encode_utf8(&mut [0; 4]));
+        free >= 0
+    });
+    fitting.chain(['…']).collect()
 }

@@ -41,8 +41,6 @@ pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, ScreenAction, action,
 };
 pub(crate) use derived_image::DerivedImage;
-#[cfg(all(test, feature = "window"))]
-pub(crate) use editing::BACKGROUNDS;
 pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub use help::{ControlHelp, list as controls};

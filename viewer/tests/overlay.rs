@@ -10,7 +10,7 @@ use raysieve::{
 use raysieve_viewer::overlay;
 
 /// Value of each channel of the picture below the overlay.
-const GREY: u8 = 120;
+const GRAY: u8 = 120;
 
 /// Returns statistics in which half of the rays of every bounce survive, 3/8 end and 1/8 leave the scene.
 fn stats(bounces: u32) -> Stats {
@@ -43,11 +43,32 @@ fn stats(bounces: u32) -> Stats {
     }
 }
 
-/// Draws the overlay onto a grey picture.
+/// Draws the overlay onto a gray picture.
 fn drawn(width: u32, height: u32, stats: &Stats) -> Vec<[u8; 4]> {
-    let mut rgba = [GREY, GREY, GREY, 255].repeat((width * height) as usize);
+    let mut rgba = [GRAY, GRAY, GRAY, 255].repeat((width * height) as usize);
     overlay::draw(&mut rgba, width, height, stats);
     rgba.as_chunks().0.to_vec()
+}
+
+#[test]
+fn names_in_any_script_are_legible() {
+    let named = |name: &str| {
+        let scene = Stats {
+            scene: format!("{name}.ron"),
+            ..stats(2)
+        };
+        drawn(640, 400, &scene)
+    };
+    // Unknown characters would look alike.
+    for (one, other) in [("Ста", "Сту"), ("łąc", "łąć"), ("αβγ", "αβδ")] {
+        assert!(named(one) != named(other), "{one}");
+    }
+    if named("木") == named("水") {
+        eprintln!("skipped: no font of the system has Chinese characters");
+    } else {
+        // A Chinese character takes the place of two others.
+        assert!(named("木木") != named("木水"));
+    }
 }
 
 #[test]
@@ -60,7 +81,7 @@ fn the_overlay_is_drawn_on_opaque_pictures_of_any_size() {
         for bounces in [0, 1, 9, 4097] {
             let pixels = drawn(width, height, &stats(bounces));
             assert!(pixels.iter().all(|pixel| pixel[3] == 255));
-            let untouched = pixels.iter().all(|&pixel| pixel == [GREY, GREY, GREY, 255]);
+            let untouched = pixels.iter().all(|&pixel| pixel == [GRAY, GRAY, GRAY, 255]);
             assert!(
                 !untouched || width < 64 || height < 64,
                 "{width} × {height} is empty"
@@ -95,7 +116,7 @@ fn bars_show_the_fractions_of_the_rays() {
     }
 }
 
-/// Returns the bars at the left edge, from the top: the lengths in pixels of their three colours.
+/// Returns the bars at the left edge, from the top: the lengths in pixels of their three colors.
 fn bars(pixels: &[[u8; 4]], width: usize) -> Vec<[usize; 3]> {
     let left = 18;
     let mut bars = Vec::new();
@@ -106,7 +127,7 @@ fn bars(pixels: &[[u8; 4]], width: usize) -> Vec<[usize; 3]> {
             .map(<[_]>::len)
             .take(3)
             .collect();
-        let bar = (runs.iter().sum::<usize>() > 8 && runs[0] > 4 && is_colourful(row[left]))
+        let bar = (runs.iter().sum::<usize>() > 8 && runs[0] > 4 && is_colorful(row[left]))
             .then(|| [runs[0], runs[1], runs[2]]);
         if let Some(bar) = bar
             && before != Some(bar)
@@ -118,7 +139,7 @@ fn bars(pixels: &[[u8; 4]], width: usize) -> Vec<[usize; 3]> {
     bars
 }
 
-fn is_colourful([red, green, blue, _]: [u8; 4]) -> bool {
+fn is_colorful([red, green, blue, _]: [u8; 4]) -> bool {
     red.max(green).max(blue) - red.min(green).min(blue) > 60
 }
 
@@ -128,13 +149,13 @@ fn the_number_of_omitted_bounces_is_shown() {
     assert_ne!(drawn(512, 200, &stats(20)), drawn(512, 200, &stats(21)));
 }
 
-/// Draws a legend onto a grey image of this size. Returns the share of the image that it covers, and whether it reaches
+/// Draws a legend onto a gray image of this size. Returns the share of the image that it covers, and whether it reaches
 /// the right edge.
 fn legend_share((width, height): (u32, u32), bar: &[[u8; 3]]) -> (f64, bool) {
-    let grey = [GREY, GREY, GREY, 255];
+    let gray = [GRAY, GRAY, GRAY, 255];
     let mut image = DisplayImage {
         size: (width, height),
-        rgba: grey.repeat((width * height) as usize),
+        rgba: gray.repeat((width * height) as usize),
         debug_view: DebugView::Light,
     };
     let legend = Legend {
@@ -149,11 +170,11 @@ fn legend_share((width, height): (u32, u32), bar: &[[u8; 3]]) -> (f64, bool) {
     };
     overlay::draw_legend(&mut image, &legend);
     let pixels: &[[u8; 4]] = image.rgba.as_chunks().0;
-    let covered = pixels.iter().filter(|&&pixel| pixel != grey).count();
+    let covered = pixels.iter().filter(|&&pixel| pixel != gray).count();
     let mut rows = pixels.chunks_exact(width as usize);
     (
         covered as f64 / f64::from(width * height),
-        rows.any(|row| row[row.len() - 1] != grey),
+        rows.any(|row| row[row.len() - 1] != gray),
     )
 }
 

@@ -2,15 +2,15 @@
 
 use super::{
     Overlay,
-    canvas::{Area, Canvas, Colour},
+    canvas::{Area, Canvas},
+    colors::{ACCENT, BRIGHT, Color},
     columns::{STAGES, parts},
-    content::{ACCENT, BRIGHT},
     entry::Entry,
 };
 use raysieve::render::stats::BounceStats;
 
-/// Background colour of bars and of graphs.
-pub(super) const TRACK: Colour = [62, 68, 80];
+/// Background color of bars and of graphs.
+pub(super) const TRACK: Color = [62, 68, 80];
 /// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
 /// depend on the line height instead.
 pub(super) const BAR_HEIGHT: f32 = 3.0;
@@ -48,7 +48,7 @@ impl Overlay {
         stacked(
             canvas,
             area,
-            parts(bounce).map(|(rays, colour)| (rays as f64 / whole, colour)),
+            parts(bounce).map(|(rays, color)| (rays as f64 / whole, color)),
         );
     }
 
@@ -67,7 +67,7 @@ impl Overlay {
         stacked(
             canvas,
             bar,
-            times.map(|(time, (_, colour))| (time / whole, colour)),
+            times.map(|(time, (_, color))| (time / whole, color)),
         );
         if let Some(spread) = &entry.spread {
             let place = |time: f64| {
@@ -86,11 +86,11 @@ impl Overlay {
     }
 }
 
-/// Fills an area from the left with adjacent pieces, given as fractions of its width and colours. Cuts off what exceeds
+/// Fills an area from the left with adjacent pieces, given as fractions of its width and colors. Cuts off what exceeds
 /// the width.
-fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = (f64, Colour)>) {
+fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = (f64, Color)>) {
     let (mut sum, mut x) = (0.0, 0);
-    for (part, colour) in parts {
+    for (part, color) in parts {
         sum += part;
         // Rounded up, so that the smallest part is visible.
         let end = (f64::from(area.width) * sum - 1e-6).ceil() as i32;
@@ -100,7 +100,7 @@ fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = 
             width: end - x,
             ..area
         };
-        canvas.fill(piece, colour, 1.0);
+        canvas.fill(piece, color, 1.0);
         x = end;
     }
 }

@@ -3,30 +3,10 @@
 use std::collections::HashMap;
 
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+use unicode_width::UnicodeWidthChar;
 
+use super::colors::Color;
 use crate::fonts;
-
-/// An sRGB colour: red, green and blue with eight bits each.
-pub(super) type Colour = [u8; 3];
-
-/// Parses a colour of the form `#rrggbb`. Panics if it is malformed.
-pub(super) const fn colour(hex: &str) -> Colour {
-    let digits = hex.as_bytes();
-    assert!(digits.len() == 7 && digits[0] == b'#');
-    [
-        byte(digits[1], digits[2]),
-        byte(digits[3], digits[4]),
-        byte(digits[5], digits[6]),
-    ]
-}
-
-/// Returns the value of two hexadecimal digits, given as ASCII characters. Panics on other characters.
-const fn byte(high: u8, low: u8) -> u8 {
-    match ((high as char).to_digit(16), (low as char).to_digit(16)) {
-        (Some(high), Some(low)) => (16 * high + low) as u8,
-        _ => panic!("a hexadecimal digit"),
-    }
-}
 
 /// A rectangle in pixels, given by its upper left corner and its size. It may extend beyond the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +75,9 @@ impl<'a> Canvas<'a> {
         self.height as i32
     }
 
-    /// Blends a colour over an area; `opacity` is in 0..=1.
-    pub(super) fn fill(&mut self, area: Area, colour: Colour, opacity: f32) {
-        let [red, green, blue] = colour;
+    /// Blends a color over an area; `opacity` is in 0..=1.
+    pub(super) fn fill(&mut self, area: Area, color: Color, opacity: f32) {
+        let [red, green, blue] = color;
         let (opacity, over) = (to_256ths(opacity), [red, green, blue, 255]);
         let keep = 256 - opacity;
         // Four pixels at a time, so that the compiler vectorises the loop.
@@ -115,15 +95,15 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Blends a colour over an area with rounded corners; `opacity` is in 0..=1. The radius is in pixels, at most half
+    /// Blends a color over an area with rounded corners; `opacity` is in 0..=1. The radius is in pixels, at most half
     /// the area's shorter side.
-    pub(super) fn panel(&mut self, area: Area, radius: i32, colour: Colour, opacity: f32) {
+    pub(super) fn panel(&mut self, area: Area, radius: i32, color: Color, opacity: f32) {
         let flat = Area {
             y: area.y + radius,
             height: area.height - 2 * radius,
             ..area
         };
-        self.fill(flat, colour, opacity);
+        self.fill(flat, color, opacity);
         for row in 0..radius {
             let up = (radius - row) as f32 - 0.5;
             for y in [area.y + row, area.y + area.height - 1 - row] {
@@ -138,7 +118,7 @@ impl<'a> Canvas<'a> {
                                 width: 1,
                                 height: 1,
                             },
-                            colour,
+                            color,
                             opacity * inside,
                         );
                     }
@@ -149,14 +129,14 @@ impl<'a> Canvas<'a> {
                     width: area.width - 2 * radius,
                     height: 1,
                 };
-                self.fill(middle, colour, opacity);
+                self.fill(middle, color, opacity);
             }
         }
     }
 
-    /// Draws an antialiased line with round ends. Positions (x, y) and `width` are in pixels, and pixel centres are at
+    /// Draws an antialiased line with round ends. Positions (x, y) and `width` are in pixels, and pixel centers are at
     /// half-integers.
-    pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, colour: Colour) {
+    pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, color: Color) {
         let room = [self.width as f32, self.height as f32];
         let Some((from, to)) = clipped(from, to, room, width) else {
             return;
@@ -182,7 +162,7 @@ impl<'a> Canvas<'a> {
                         width: 1,
                         height: 1,
                     };
-                    self.fill(pixel, colour, inside);
+                    self.fill(pixel, color, inside);
                 }
             }
         }
@@ -195,16 +175,17 @@ impl<'a> Canvas<'a> {
         type_face: &mut TypeFace,
         x: i32,
         y: i32,
-        colour: Colour,
+        color: Color,
         text: &str,
     ) {
-        for (index, character) in text.chars().enumerate() {
-            let left = x + index as i32 * type_face.cell_width;
-            self.glyph(type_face.glyph(character), left, y, colour);
+        let mut left = x;
+        for character in text.chars() {
+            self.glyph(type_face.glyph(character), left, y, color);
+            left += cells_of(character) * type_face.cell_width;
         }
     }
 
-    fn glyph(&mut self, glyph: &Glyph, x: i32, y: i32, colour: Colour) {
+    fn glyph(&mut self, glyph: &Glyph, x: i32, y: i32, color: Color) {
         let left = x + glyph.left;
         // A glyph that is cut off at the left or right edge is omitted.
         if left < 0 || left + glyph.width as i32 > self.width() {
@@ -215,7 +196,7 @@ impl<'a> Canvas<'a> {
                 .span(left, y + glyph.top + row as i32, glyph.width as i32)
                 .as_chunks_mut();
             for (pixel, &coverage) in pixels.iter_mut().zip(coverage) {
-                blend(pixel, colour, coverage);
+                blend(pixel, color, coverage);
             }
         }
     }
@@ -233,6 +214,16 @@ impl<'a> Canvas<'a> {
         let row = y as usize * self.width;
         &mut self.rgba[4 * (row + left)..4 * (row + right)]
     }
+}
+
+/// Returns the number of character cells that a text takes.
+pub(super) fn cells(text: &str) -> i32 {
+    text.chars().map(cells_of).sum()
+}
+
+/// Returns the number of cells that a character takes: 2 for Chinese and other wide ones, and 0 for combining marks.
+fn cells_of(character: char) -> i32 {
+    character.width().map_or(1, |cells| cells as i32)
 }
 
 /// Clips a line to a picture of size `room`, extended by the line's width on each side (Liang & Barsky 1984). Returns
@@ -265,8 +256,8 @@ fn to_256ths(opacity: f32) -> u16 {
     (opacity * 256.0).round() as u16
 }
 
-/// Blends a colour over an opaque pixel; `opacity` is in 256ths, 0..=256.
-fn blend(pixel: &mut [u8; 4], [red, green, blue]: Colour, opacity: u16) {
+/// Blends a color over an opaque pixel; `opacity` is in 256ths, 0..=256.
+fn blend(pixel: &mut [u8; 4], [red, green, blue]: Color, opacity: u16) {
     for (channel, over) in pixel.iter_mut().zip([red, green, blue, 255]) {
         *channel =
             ((u16::from(*channel) * (256 - opacity) + u16::from(over) * opacity) / 256) as u8;
@@ -312,9 +303,19 @@ impl TypeFace {
     }
 
     fn glyph(&mut self, character: char) -> &Glyph {
-        self.glyphs
-            .entry(character)
-            .or_insert_with(|| Glyph::new(&self.font, self.size, self.line_height, character))
+        self.glyphs.entry(character).or_insert_with(|| {
+            if self.font.glyph_id(character).0 != 0 {
+                return Glyph::new(&self.font, self.size, self.line_height, character);
+            }
+            let font = fonts::for_character(character).and_then(|font| font.parsed());
+            let font = font.as_ref().unwrap_or(&self.font);
+            // Characters of other fonts must not be wider than their cells.
+            let advance = font.h_advance_unscaled(font.glyph_id(character));
+            let room = (cells_of(character).max(1) * self.cell_width) as f32;
+            let fitting = room / advance.max(1.0) * font.height_unscaled();
+            let size = PxScale::from(self.size.y.min(fitting));
+            Glyph::new(font, size, self.line_height, character)
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tables of bounces of the statistics panel, with one row per bounce and as many columns as fit.
 
 use super::{
-    canvas::{Colour, colour},
+    colors::{Color, parsed},
     entry::Entry,
     format,
 };
@@ -23,7 +23,7 @@ pub(super) enum Table {
 pub(super) struct Column {
     pub(super) heading: &'static str,
     /// Color in which a bar displays the column's quantity; `None` if no bar does.
-    pub(super) color: Option<Colour>,
+    pub(super) color: Option<Color>,
     /// Minimum width in characters, including the space before the text.
     width: i32,
     /// Rank of importance. If the picture is too narrow, the columns of lowest rank are omitted first.
@@ -41,12 +41,12 @@ pub(super) enum Cell {
     Times,
 }
 
-const SURVIVORS: Colour = colour(chart::SURVIVORS);
-const ENDED: Colour = colour(chart::ENDED);
-const MISSES: Colour = colour(chart::MISSES);
+const SURVIVORS: Color = parsed(chart::SURVIVORS);
+const ENDED: Color = parsed(chart::ENDED);
+const MISSES: Color = parsed(chart::MISSES);
 
 /// Labels and colors of the stages, in the order of [`Stage::OF_BOUNCE`].
-pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
+pub(super) const STAGES: [(&str, Color); Stage::OF_BOUNCE.len()] = {
     let mut stages = [("", [0; 3]); Stage::OF_BOUNCE.len()];
     let mut index = 0;
     while index < stages.len() {
@@ -58,21 +58,21 @@ pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
 };
 
 /// Labels and colors of the parts of a bar of rays.
-pub(super) const RAYS: [(&str, Colour); 3] =
+pub(super) const RAYS: [(&str, Color); 3] =
     [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
 
 /// Text of a cell whose value is not known.
 pub(super) const UNKNOWN: &str = "–";
 
-const fn stage_color(stage: Stage) -> Colour {
-    colour(chart::stage_colour(stage))
+const fn stage_color(stage: Stage) -> Color {
+    parsed(chart::stage_color(stage))
 }
 
 /// Creates a column of rays, whose cells are numbers, which the function `figure` formats.
 const fn rays(
     heading: &'static str,
     (width, rank): (i32, u8),
-    color: Option<Colour>,
+    color: Option<Color>,
     figure: fn(&Entry) -> String,
 ) -> Column {
     Column {
@@ -89,7 +89,7 @@ const fn rays(
 const fn times(
     heading: &'static str,
     sizes: (i32, u8),
-    color: Option<Colour>,
+    color: Option<Color>,
     figure: fn(&Entry) -> String,
 ) -> Column {
     Column {
@@ -180,7 +180,7 @@ pub(super) fn full_width() -> i32 {
 
 /// Returns the numbers of a bounce's rays that survived, ended and missed, with their colors, in the order of the
 /// stacked bar.
-pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
+pub(super) fn parts(bounce: &BounceStats) -> [(u64, Color); 3] {
     [
         (bounce.survivors, SURVIVORS),
         (bounce.ended, ENDED),
@@ -211,13 +211,13 @@ pub(super) fn fitting_columns(table: Table, cells: i32) -> Vec<(&'static Column,
 
 /// Returns the labels and colors of the bars in a table of this width that its headings do not explain: those of the
 /// rays, then those of the stages.
-pub(super) fn unexplained(table: Table, cells: i32) -> Vec<(&'static str, Colour)> {
+pub(super) fn unexplained(table: Table, cells: i32) -> Vec<(&'static str, Color)> {
     let columns = fitting_columns(table, cells);
-    let is_explained = |color: Colour| {
+    let is_explained = |color: Color| {
         let mut headings = columns.iter();
         headings.any(|(column, _)| column.color == Some(color))
     };
-    let of_bars = |keys: &[(&'static str, Colour)], is_drawn: bool| {
+    let of_bars = |keys: &[(&'static str, Color)], is_drawn: bool| {
         let all = keys.iter().all(|(_, color)| is_explained(*color));
         match is_drawn && !all {
             true => keys.to_vec(),

@@ -1,9 +1,10 @@
-//! The content of the statistics panel as rows of coloured text, bars and graphs, which other modules of the overlay
+//! The content of the statistics panel as rows of colored text, bars and graphs, which other modules of the overlay
 //! draw.
 
 use super::{
     Detail, Figures,
-    canvas::Colour,
+    canvas::cells,
+    colors::{BRIGHT, Color, DIM, PLAIN},
     columns::{RAYS, Table, full_width, unexplained},
     entry::{Entry, entries, total},
     head,
@@ -12,24 +13,12 @@ use super::{
 use crate::session::{Recent, State, StrategyComparison};
 use raysieve::render::stats::BounceStats;
 
-/// Text colour of the most important values.
-pub(super) const BRIGHT: Colour = [240, 243, 247];
-/// Default text colour.
-pub(super) const PLAIN: Colour = [205, 211, 219];
-/// Text colour of labels.
-pub(super) const DIM: Colour = [152, 161, 174];
-/// Colour of highlighted text, the progress bar and the graph.
-pub(super) const ACCENT: Colour = [255, 213, 110];
-/// Text colour of warnings and errors.
-pub(super) const WARNING: Colour = [255, 140, 120];
-
-/// A line of text in pieces, each with one colour.
-pub(super) type Line = Vec<(Colour, String)>;
+/// A line of text in pieces, each with one color.
+pub(super) type Line = Vec<(Color, String)>;
 
 /// Returns the number of characters in all pieces of a line.
 pub(super) fn length(line: &Line) -> i32 {
-    let lengths = line.iter().map(|(_, text)| text.chars().count());
-    lengths.sum::<usize>() as i32
+    line.iter().map(|(_, text)| cells(text)).sum()
 }
 
 /// A row of the statistics panel.
@@ -45,8 +34,8 @@ pub(super) enum Row<'a> {
     Graph(&'a Recent, f32),
     /// A graph of the times of the stages over time, stacked. The number is the height as in `Graph`.
     StageGraph(&'a Recent, f32),
-    /// A title, which may be empty, and the labels and colours of bars.
-    Legend(&'static str, Vec<(&'static str, Colour)>),
+    /// A title, which may be empty, and the labels and colors of bars.
+    Legend(&'static str, Vec<(&'static str, Color)>),
     /// The headings of a table's columns.
     Headings(Table),
     /// A row of a table with the figures of one bounce, in the tables of rays above a bar of its rays.
@@ -131,10 +120,10 @@ pub(super) fn rows<'a>(figures: &Figures<'a>, form: Form) -> Vec<Row<'a>> {
     rows
 }
 
-/// Returns rows with a title and the labels and colours of bars, in as many lines as a panel of this width needs.
+/// Returns rows with a title and the labels and colors of bars, in as many lines as a panel of this width needs.
 /// Returns none without both.
-fn legend<'a>(title: &'static str, keys: &[(&'static str, Colour)], cells: i32) -> Vec<Row<'a>> {
-    let mut lines: Vec<Vec<(&'static str, Colour)>> = Vec::new();
+fn legend<'a>(title: &'static str, keys: &[(&'static str, Color)], cells: i32) -> Vec<Row<'a>> {
+    let mut lines: Vec<Vec<(&'static str, Color)>> = Vec::new();
     let mut free = 0;
     for &key in keys {
         let width = key_width(key.0);
@@ -168,19 +157,19 @@ fn legend<'a>(title: &'static str, keys: &[(&'static str, Colour)], cells: i32) 
 /// Number of spaces between two labels of a legend.
 const KEY_GAP: i32 = 1;
 
-/// Returns the width in characters of a label of a legend, with its colour and the space after it.
+/// Returns the width in characters of a label of a legend, with its color and the space after it.
 pub(super) fn key_width(label: &str) -> i32 {
     label.chars().count() as i32 + 2 + KEY_GAP
 }
 
-pub(super) fn plain(text: &str) -> (Colour, String) {
+pub(super) fn plain(text: &str) -> (Color, String) {
     (PLAIN, text.to_owned())
 }
 
-pub(super) fn bright(text: String) -> (Colour, String) {
+pub(super) fn bright(text: String) -> (Color, String) {
     (BRIGHT, text)
 }
 
-pub(super) fn dim(text: &str) -> (Colour, String) {
+pub(super) fn dim(text: &str) -> (Color, String) {
     (DIM, text.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use super::canvas::Area;
 
-/// The area of a window that a picture occupies: centred in a region, scaled to fit, and possibly magnified beyond the
+/// The area of a window that a picture occupies: centerd in a region, scaled to fit, and possibly magnified beyond the
 /// region's edges. Lengths are in window pixels, except those of `picture`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fitted {
@@ -51,7 +51,7 @@ impl Fitted {
             };
         let along = |length: f64, begin: i32, room: i32, middle: f64| {
             let long = (length * scale).round().max(1.0);
-            // A side that fits is centred. Otherwise, no border is left between the picture and the region's edges.
+            // A side that fits is centerd. Otherwise, no border is left between the picture and the region's edges.
             let free = f64::from(room) - long;
             let offset = match free >= 0.0 {
                 true => free / 2.0,

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{
     Detail, Figures,
+    colors::{ACCENT, WARNING},
     columns::UNKNOWN,
-    content::{ACCENT, Line, Row, WARNING, bright, dim, plain},
+    content::{Line, Row, bright, dim, plain},
     format,
 };
 use crate::session::State;

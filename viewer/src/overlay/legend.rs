@@ -1,9 +1,9 @@
-//! The legend of a debug view, in the lower left corner: a title, a colour bar with numbers, and a note.
+//! The legend of a debug view, in the lower left corner: a title, a color bar with numbers, and a note.
 
 use super::{
     Line, Overlay, PANEL, PANEL_OPACITY, RADIUS,
     canvas::{Area, Canvas},
-    content::{BRIGHT, DIM, PLAIN},
+    colors::{BRIGHT, DIM, PLAIN},
 };
 use raysieve::inspect::debug_view::Legend;
 
@@ -11,7 +11,7 @@ use raysieve::inspect::debug_view::Legend;
 const CELLS: i32 = 44;
 /// Width in characters of a legend that has only a bar; a narrower region reduces it.
 const SMALL_CELLS: i32 = 18;
-/// Height of the colour bar in pixels at scale 1.
+/// Height of the color bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
 /// Maximum share of a region that a whole legend covers, as its inverse. A smaller form covers the same share at most.
@@ -122,7 +122,7 @@ impl Overlay {
         ])
     }
 
-    /// Draws the colour bar over the width of `area`, `bar_height` pixels high, with its numbers below.
+    /// Draws the color bar over the width of `area`, `bar_height` pixels high, with its numbers below.
     fn draw_scale(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -139,7 +139,7 @@ impl Overlay {
                 height: bar_height,
                 ..area
             };
-            canvas.fill(pixel, colour_at(&legend.bar, place), 1.0);
+            canvas.fill(pixel, color_at(&legend.bar, place), 1.0);
         }
         for (place, number) in &legend.ticks {
             let width = number.chars().count() as i32 * cell;
@@ -150,9 +150,9 @@ impl Overlay {
     }
 }
 
-/// Returns the colour at `place` in 0..=1, interpolated linearly between the evenly spaced colours of `bar`, which is
+/// Returns the color at `place` in 0..=1, interpolated linearly between the evenly spaced colors of `bar`, which is
 /// not empty.
-fn colour_at(bar: &[[u8; 3]], place: f32) -> [u8; 3] {
+fn color_at(bar: &[[u8; 3]], place: f32) -> [u8; 3] {
     let along = place * (bar.len() - 1) as f32;
     let (low, high) = (along.floor() as usize, along.ceil() as usize);
     let part = along - along.floor();

@@ -4,8 +4,8 @@ use super::{
     Overlay,
     bars::{GRAPH_LINE, TRACK},
     canvas::{Area, Canvas},
+    colors::{ACCENT, BRIGHT, DIM, PLAIN},
     columns::STAGES,
-    content::{ACCENT, BRIGHT, DIM, PLAIN},
     format,
 };
 use crate::session::{NoisePoint, Recent, StrategyComparison};

@@ -2,9 +2,10 @@
 
 use super::{
     Overlay,
-    canvas::{Area, Canvas, Colour},
+    canvas::{Area, Canvas},
+    colors::{ACCENT, BRIGHT, Color, DIM, PLAIN},
     columns::UNKNOWN,
-    content::{ACCENT, BRIGHT, DIM, PLAIN, Row},
+    content::Row,
     format,
 };
 use crate::session::{Comparison, StrategyComparison};
@@ -131,8 +132,8 @@ impl Overlay {
         &mut self,
         canvas: &mut Canvas<'_>,
         area: Area,
-        (name, color): (&str, Colour),
-        text: impl Fn(&Column) -> (String, Colour),
+        (name, color): (&str, Color),
+        text: impl Fn(&Column) -> (String, Color),
     ) {
         let cell = self.type_face.cell_width;
         let columns = fitting(area.width / cell);

@@ -3,9 +3,10 @@
 use super::{
     Overlay,
     bars::ROW_GAP,
-    canvas::{Area, Canvas, Colour},
+    canvas::{Area, Canvas},
+    colors::{Color, DIM, PLAIN},
     columns::{Cell, Column, LABEL_WIDTH, Table, fitting_columns},
-    content::{DIM, Line, PLAIN, Row, key_width},
+    content::{Line, Row, key_width},
     entry::Entry,
 };
 
@@ -42,7 +43,7 @@ impl Overlay {
         canvas: &mut Canvas<'_>,
         area: Area,
         title: &str,
-        keys: &[(&str, Colour)],
+        keys: &[(&str, Color)],
     ) {
         let cell = self.type_face.cell_width;
         self.text(canvas, area, &vec![(DIM, title.to_owned())], &Line::new());
@@ -61,7 +62,7 @@ impl Overlay {
 
     /// Draws a square of a color, about as wide as a character, into the character cell whose upper left corner is
     /// (`x`, `y`).
-    pub(super) fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, color: Colour) {
+    pub(super) fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, color: Color) {
         let side = self.pixels(8.0);
         let area = Area {
             x: x + self.pixels(2.0),

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{
-    Detail, Figures, Overlay, Units,
-    canvas::{self, Area},
-    to_csv, to_json,
-};
+use super::{Detail, Figures, Overlay, Units, canvas::Area, colors, to_csv, to_json};
 use crate::chart;
 use crate::session::{
     Comparison, Difference, NoisePoint, Pays, Recent, RecentBounce, StageTimes, State,
@@ -213,7 +209,7 @@ fn has_square(rgba: &[u8], width: usize, side: usize, color: [u8; 3]) -> bool {
 
 #[test]
 fn bars_of_rays_have_a_legend_in_a_panel_of_any_width() {
-    let survivors = canvas::colour(chart::SURVIVORS);
+    let survivors = colors::parsed(chart::SURVIVORS);
     for detail in DETAILS {
         for width in [90, 140, 200, 320, 640, 1400] {
             let (rgba, rows) = texts((width, 900), State::Done, detail);

@@ -1,8 +1,8 @@
 //! Editing of a scene's parts: which part is selected, and which properties it has.
 //!
-//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that some
-//! fields have several properties. The light of a source has a strength and a colour, an index of refraction one number
-//! per channel, the absorption of a body a colour and a distance. Window and page display the same properties.
+//! A property is what a user changes: a number or a color. It equals a field of the scene file, except that some
+//! fields have several properties. The light of a source has a strength and a color, an index of refraction one number
+//! per channel, the absorption of a body a color and a distance. Window and page display the same properties.
 
 mod numbers;
 
@@ -27,7 +27,7 @@ pub(super) struct Editing {
     selected: Option<Part>,
     /// Number of the component that keys change, among those of the selected part.
     component: usize,
-    /// Colours of lights whose strength is 0, by part and field. The largest channel is 1.
+    /// Colors of lights whose strength is 0, by part and field. The largest channel is 1.
     hues: HashMap<(Part, &'static str), Vec3>,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct Property {
     pub(crate) id: &'static str,
     /// Name for people.
     pub(crate) label: String,
-    /// Number, or colour in linear sRGB.
+    /// Number, or color in linear sRGB.
     pub(crate) value: FieldValue,
-    /// Unit and range of a number; `None` for a colour.
+    /// Unit and range of a number; `None` for a color.
     pub(crate) number: Option<NumberKind>,
     #[serde(skip)]
     aspect: Aspect,
@@ -70,13 +70,13 @@ enum Aspect {
     Whole,
     /// The largest channel of a light, in the unit of the field.
     Strength,
-    /// The colour of a light: the light divided by its strength.
+    /// The color of a light: the light divided by its strength.
     Hue,
-    /// A number per colour channel: 0 for red, 1 for green, 2 for blue.
+    /// A number per color channel: 0 for red, 1 for green, 2 for blue.
     Channel(usize),
-    /// The colour of white light after some distance in an absorbing body.
+    /// The color of white light after some distance in an absorbing body.
     AbsorbedColor,
-    /// The distance in metres after which white light in an absorbing body has the colour of [`Aspect::AbsorbedColor`].
+    /// The distance in metres after which white light in an absorbing body has the color of [`Aspect::AbsorbedColor`].
     AbsorptionDistance,
     /// The kind of a background.
     BackgroundKind,
@@ -90,12 +90,12 @@ pub(crate) struct PartInfo {
     pub(crate) name: String,
 }
 
-/// A number that keys change: a property, or a channel of a colour.
+/// A number that keys change: a property, or a channel of a color.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Component {
     /// Number of the property among those of the part.
     pub(crate) property: usize,
-    /// Channel of a colour: 0 for red, 1 for green, 2 for blue. `None` for a number.
+    /// Channel of a color: 0 for red, 1 for green, 2 for blue. `None` for a number.
     channel: Option<usize>,
 }
 
@@ -113,10 +113,10 @@ const STRENGTHS: NumberKind = NumberKind {
     names: &[],
 };
 
-/// Identifier of the distance after which light has the colour of an absorbing body.
+/// Identifier of the distance after which light has the color of an absorbing body.
 const ABSORPTION_DISTANCE: &str = "absorption_distance";
 
-/// The unit and range of the distance after which light has the colour of an absorbing body.
+/// The unit and range of the distance after which light has the color of an absorbing body.
 const DISTANCES: NumberKind = NumberKind {
     unit: "m",
     min: 1e-6,
@@ -141,13 +141,13 @@ pub(crate) const BACKGROUNDS: NumberKind = NumberKind {
     names: &["environment", "color", "transparent"],
 };
 
-/// Displayed brightness of a background that becomes a colour, if the scene has none.
+/// Displayed brightness of a background that becomes a color, if the scene has none.
 const BACKGROUND_GRAY: f32 = 0.5;
 
 /// Unit of a radiance.
 const RADIANCE: &str = "W/(sr·m²)";
 
-/// Names of the channels of a colour.
+/// Names of the channels of a color.
 const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
 impl Editing {
@@ -274,7 +274,7 @@ impl Editing {
             }
             (FieldValue::Color(color), None) => (String::new(), color.max_element()),
             (FieldValue::Number(number), _) => (String::new(), number),
-            // A property is a number or a colour.
+            // A property is a number or a color.
             (FieldValue::Absorption(_) | FieldValue::Background(_), _) => (String::new(), 0.0),
         };
         let of = described(seen.scene, part);
@@ -379,7 +379,7 @@ impl Editing {
         }
     }
 
-    /// Returns the properties of the light of a source, with its unit: its strength and its colour.
+    /// Returns the properties of the light of a source, with its unit: its strength and its color.
     fn light_properties(
         &self,
         part: Part,
@@ -405,7 +405,7 @@ impl Editing {
         ]
     }
 
-    /// Returns the colour of a light, whose largest channel is 1.
+    /// Returns the color of a light, whose largest channel is 1.
     fn hue(&self, part: Part, field: &'static str, light: Vec3) -> Vec3 {
         match light.max_element() {
             0.0 => self.hues.get(&(part, field)).copied().unwrap_or(Vec3::ONE),
@@ -414,7 +414,7 @@ impl Editing {
     }
 
     /// Returns the name and the value of the field that changes if a property gets the value `value`. Returns `None` if
-    /// there is no such property, or if the value is a number and not a colour, or the other way round.
+    /// there is no such property, or if the value is a number and not a color, or the other way round.
     pub(super) fn field_value(
         &mut self,
         seen: Seen<'_>,
@@ -463,10 +463,10 @@ impl Editing {
         Some((field.name, after))
     }
 
-    /// Returns a light after its strength, the largest channel, became the number `value`, or its hue the colour
+    /// Returns a light after its strength, the largest channel, became the number `value`, or its hue the color
     /// `value`. Returns `None` for another value.
     ///
-    /// The brightness of the colour does not matter. The hue is kept under `part` and `field`, so that it returns when
+    /// The brightness of the color does not matter. The hue is kept under `part` and `field`, so that it returns when
     /// a strength of 0 grows again.
     fn light_after(
         &mut self,
@@ -510,7 +510,7 @@ impl Editing {
         }
     }
 
-    /// Returns the background of a scene after its kind became `kind`, instead of that of `before`. A new colour is
+    /// Returns the background of a scene after its kind became `kind`, instead of that of `before`. A new color is
     /// that of the scene without edits, or else one that is displayed as gray.
     fn background_after(&self, scene: &Scene, before: Background, kind: f32) -> Background {
         let kind = BACKGROUNDS.clamped(kind) as usize;
@@ -527,7 +527,7 @@ impl Editing {
     }
 }
 
-/// Returns the number of the kind of a background: 0 for the environment, 1 for a colour, 2 for transparent. It is an
+/// Returns the number of the kind of a background: 0 for the environment, 1 for a color, 2 for transparent. It is an
 /// index of the names of [`BACKGROUNDS`].
 fn background_kind(background: Background) -> usize {
     match background {

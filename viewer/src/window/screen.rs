@@ -263,12 +263,12 @@ impl Screen {
         self.is_occluded = is_occluded;
     }
 
-    /// Returns whether the window is visible, as far as the desktop tells: neither minimised nor covered.
+    /// Returns whether the window is visible, as far as the desktop tells: neither minimized nor covered.
     pub(super) fn is_visible(&self) -> bool {
         !self.is_occluded && self.window.is_minimized() != Some(true)
     }
 
-    /// Makes a minimised or covered window visible or, where the desktop does not allow it, asks for attention.
+    /// Makes a minimized or covered window visible or, where the desktop does not allow it, asks for attention.
     pub(super) fn uncover(&self) {
         self.window.set_minimized(false);
         self.window.focus_window();

@@ -378,7 +378,7 @@ impl Viewer {
             if self.view.update_messages(self.screen.is_visible(), now) {
                 self.screen.refresh();
             }
-            // No event tells that the window is minimised.
+            // No event tells that the window is minimized.
             visibility_due = Some(now + VISIBILITY_INTERVAL);
         }
         [

@@ -534,7 +534,7 @@ impl Drop for Desktop {
     }
 }
 
-/// Returns the number of pixels in the colour of problems and questions, which [`SCENE`] does not contain.
+/// Returns the number of pixels in the color of problems and questions, which [`SCENE`] does not contain.
 pub(crate) fn problem_pixels(shot: &RgbImage) -> usize {
     let is_problem = |pixel: &&image::Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
     shot.pixels().filter(is_problem).count()

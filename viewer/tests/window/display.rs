@@ -251,7 +251,7 @@ fn keys_change_what_is_shown() {
     for _ in 0..2 {
         desktop.press(&["v"]);
         let before = desktop.shot();
-        desktop.until_shown("false colours, and their scale", |shot| {
+        desktop.until_shown("false colors, and their scale", |shot| {
             differing_pixels(shot, &bare) > 100_000 && shot.get_pixel(12, 348).0[0] < 90
         });
         desktop.press(&["v"]);
@@ -332,7 +332,7 @@ fn messages_do_not_cover_other_panels() {
     // The legend is placed beside or above it.
     desktop.until_same(&path, "the path alone");
     desktop.press(&["v"]);
-    desktop.until_shown("false colours", |shot| {
+    desktop.until_shown("false colors", |shot| {
         differing_pixels(shot, &path) > 100_000
     });
     let shot = desktop.shot();
@@ -391,7 +391,7 @@ fn scene_errors_are_shown_over_the_picture() {
     desktop.write_scene(SCENE);
     desktop.until_same(&bare, "the picture alone again");
     desktop.write_scene(&SCENE.replace("(0.7, 0.2, 0.1)", "(0.1, 0.2, 0.7)"));
-    desktop.until_shown("another colour", |shot| {
+    desktop.until_shown("another color", |shot| {
         differing_pixels(shot, &bare) > 10_000
     });
 }

@@ -27,7 +27,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     );
 }
 
-/// Returns the number of pixels in the colour of other messages, which the test scene does not contain.
+/// Returns the number of pixels in the color of other messages, which the test scene does not contain.
 fn note_pixels(shot: &RgbImage) -> usize {
     let is_note = |pixel: &&image::Rgb<u8>| pixel.0.iter().all(|&channel| channel > 225);
     shot.pixels().filter(is_note).count()

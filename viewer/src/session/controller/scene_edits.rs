@@ -111,7 +111,7 @@ impl Session {
     /// a message. If the scene would become invalid, changes nothing and reports a problem.
     ///
     /// # Errors
-    /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
+    /// A message if there is no such property, or if it is a number and `value` is a color or the other way round.
     pub(crate) fn edit(
         &mut self,
         part: Part,
