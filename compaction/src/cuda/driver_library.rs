@@ -22,7 +22,7 @@ const NAMES: &[&str] = if cfg!(windows) {
 pub(super) fn driver_library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
-        // SAFETY: the driver's initialisers only set up its own state.
+        // SAFETY: the driver's initializers only set up its own state.
         NAMES
             .iter()
             .find_map(|name| unsafe { Library::new(*name) }.ok())

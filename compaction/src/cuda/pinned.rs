@@ -41,7 +41,7 @@ impl<T: Shared> Pinned<T> {
 impl<T> Pinned<T> {
     /// Returns the items.
     pub(super) fn as_slice(&self) -> &[T] {
-        // SAFETY: the memory is initialised, lives as long as `self`, and is plain data.
+        // SAFETY: the memory is initialized, lives as long as `self`, and is plain data.
         unsafe { slice::from_raw_parts(self.items.as_ptr(), self.len) }
     }
 
