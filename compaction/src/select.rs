@@ -10,7 +10,7 @@
 //! ```
 //!
 //! On the CPU, [`cpu::indices`] and [`cpu::items`] write into slices. On a GPU, a [`Select`] enqueues the operation on
-//! a stream and leaves the count in device memory, where a later call can read it: [`Count::Device`]. Both give the
+//! a stream and leaves the count in device memory, where a later call can read it: [`Count::Device`](crate::Count::Device). Both give the
 //! same bits for every [`Strategy`] that keeps the order.
 //!
 //! The default, [`Strategy::LookBack`], is a single pass over the flags in one launch (D. Merrill and M. Garland,
