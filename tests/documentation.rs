@@ -110,7 +110,7 @@ fn every_link_into_the_repository_exists() {
 fn readmes_of_packages_have_absolute_links() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut relative = Vec::new();
-    for package in ["", "capi", "cli", "compaction", "python", "scene"] {
+    for package in ["", "capi", "cli", "compaction", "python", "scene", "viewer"] {
         let file = root.join(package).join("README.md");
         let targets = link_targets(&fs::read_to_string(&file).unwrap());
         let inside = targets.iter().filter(|target| !target.contains("://"));

@@ -5,7 +5,8 @@ mod numbers;
 use std::cell::RefCell;
 
 use egui::{
-    Align, ComboBox, DragValue, Label, Layout, RichText, ScrollArea, Slider, SliderClamping, Ui,
+    Align, ComboBox, DragValue, Label, Layout, Response, RichText, ScrollArea, Slider,
+    SliderClamping, Ui,
 };
 use glam::Vec3;
 
@@ -121,7 +122,9 @@ impl Editor {
     /// Adds the list of parts, with buttons for the previous and the next one.
     fn show_choice(&mut self, ui: &mut Ui, session: &mut Session) {
         ui.horizontal(|ui| {
-            if ui.button("<").on_hover_text("previous part (M)").clicked() {
+            let previous = ui.button("<").on_hover_text("previous part (M)");
+            describe(ui, &previous, "previous part");
+            if previous.clicked() {
                 session.choose_part(false);
             }
             let next = ui.spacing().interact_size.x;
@@ -131,7 +134,7 @@ impl Editor {
                 .selected_text(RichText::new(name).color(color(ACCENT)))
                 .width((ui.available_width() - next).max(20.0))
                 .truncate();
-            parts.show_ui(ui, |ui| {
+            let list = parts.show_ui(ui, |ui| {
                 let selected = session.selected_listed_part();
                 for PartInfo { part, name } in session.parts() {
                     if ui.selectable_label(selected == Some(part), name).clicked() {
@@ -140,7 +143,10 @@ impl Editor {
                     }
                 }
             });
-            if ui.button(">").on_hover_text("next part (m)").clicked() {
+            describe(ui, &list.response, "part of the scene");
+            let following = ui.button(">").on_hover_text("next part (m)");
+            describe(ui, &following, "next part");
+            if following.clicked() {
                 session.choose_part(true);
             }
         });
@@ -257,6 +263,12 @@ impl Editor {
     }
 }
 
+/// Names a widget for screen readers.
+fn describe(ui: &Ui, widget: &Response, name: &str) {
+    ui.ctx()
+        .accesskit_node_builder(widget.id, |node| node.set_label(name));
+}
+
 /// Adds a list of named numbers. Returns the number that the user selects.
 fn choice(ui: &mut Ui, value: f32, kind: &NumberKind, label: egui::Id) -> Option<f32> {
     let mut new = None;
@@ -353,6 +365,7 @@ fn color_fields(
             .custom_parser(move |text| parsed(text, old, &CHANNEL, refused))
             .update_while_editing(false);
         let response = ui.add(field).on_hover_text(name);
+        describe(ui, &response, name);
         let changed = edited(shown, &CHANNEL);
         if response.changed() && changed != old {
             let mut color = value;

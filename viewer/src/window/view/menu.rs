@@ -1,6 +1,6 @@
 //! The menu, through which the mouse and screen readers reach everything that keys do.
 
-use egui::{Button, ScrollArea, Ui};
+use egui::{Button, ScrollArea, Ui, containers::menu::SubMenuButton};
 
 use super::Request;
 use crate::session::{Action, CONTROLS, ScreenAction};
@@ -14,7 +14,9 @@ pub(super) fn show(ui: &mut Ui, requests: &mut Vec<Request>) {
             while let Some(next) = controls.next_if(|control| control.heading.is_none()) {
                 group.push(next);
             }
-            ui.menu_button(first.heading.unwrap_or_default(), |ui| {
+            // The font lacks the arrow of egui.
+            let heading = Button::new(first.heading.unwrap_or_default()).right_text("▸");
+            SubMenuButton::from_button(heading).ui(ui, |ui| {
                 let height = ui.ctx().content_rect().height() - 20.0;
                 ScrollArea::vertical().max_height(height).show(ui, |ui| {
                     ui.set_min_width(200.0);
