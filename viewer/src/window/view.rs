@@ -8,7 +8,10 @@ mod panels;
 mod picture;
 mod time_bar;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use egui::{Pos2, Rect, Ui};
 use rayon::ThreadPool;
@@ -39,7 +42,7 @@ use crate::{
     },
     session::{
         self, Action, Alpha, DisplayFrame, Frame, InspectedPath, Message, Motion, PixelInfo,
-        Session,
+        Session, State,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -92,6 +95,8 @@ pub(super) struct View {
     /// Question about unsaved changes; `None` if there is none.
     pub(super) question: Option<Question>,
     figures: PanelTexture,
+    /// Time of the frame whose figures are displayed; at first that of opening.
+    figures_time: Instant,
     legend: PanelTexture,
     pool: ThreadPool,
 }
@@ -133,6 +138,9 @@ pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 /// Fraction of the height of the figures' panel that the editor takes at most, if figures need the rest.
 const EDITOR_SHARE: f32 = 0.6;
 
+/// Minimum interval between changes of the figures while samples are added.
+const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Width in points of the editor over the picture; a narrower picture reduces it.
 const EDITOR_WIDTH: f32 = 400.0;
 
@@ -170,6 +178,7 @@ impl View {
             prompt: None,
             question: None,
             figures: PanelTexture::new("figures"),
+            figures_time: Instant::now(),
             legend: PanelTexture::new("legend"),
             pool: session::tone_mapping_pool()?,
         })
@@ -177,8 +186,13 @@ impl View {
 
     /// Displays a new frame. If a debug image is displayed, it stays, and only the frame's statistics are displayed.
     pub(super) fn update(&mut self, frame: Frame) {
+        // Figures that change more often cannot be read.
+        let rests = matches!(frame.state, State::Paused { .. } | State::Done);
+        if rests || self.figures_time.elapsed() >= FIGURES_INTERVAL {
+            self.figures.forget();
+            self.figures_time = Instant::now();
+        }
         self.frame = Some(frame.into());
-        self.figures.forget();
         if self.debug_image.is_none() {
             self.reduced = None;
         }

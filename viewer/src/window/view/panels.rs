@@ -90,15 +90,16 @@ impl PanelTexture {
     /// Copies the area of an image with `width` pixels per row to the texture.
     fn upload(&mut self, ui: &Ui, rgba: &[u8], width: usize, area: Area) {
         let (x, y) = (area.x.max(0) as usize, area.y.max(0) as usize);
-        let (wide, high) = (area.width.max(0) as usize, area.height.max(0) as usize);
-        let rows = rgba.chunks_exact(4 * width).skip(y).take(high);
-        let panel: Vec<u8> = rows
-            .flat_map(|row| &row[4 * x..4 * (x + wide).min(width)])
-            .copied()
-            .collect();
-        let wide = wide.min(width - x);
-        let high = panel.len() / (4 * wide).max(1);
-        let image = ColorImage::from_rgba_premultiplied([wide, high], &panel);
+        let wide = (area.width.max(0) as usize).min(width - x);
+        let rows = rgba.chunks_exact(4 * width).skip(y);
+        let mut pixels = Vec::with_capacity(wide * area.height.max(0) as usize);
+        for row in rows.take(area.height.max(0) as usize) {
+            pixels.extend_from_slice(bytemuck::cast_slice::<u8, Color32>(
+                &row[4 * x..4 * (x + wide)],
+            ));
+        }
+        let high = pixels.len() / wide.max(1);
+        let image = ColorImage::new([wide, high], pixels);
         match &mut self.texture {
             Some(texture) => texture.set(image, TextureOptions::NEAREST),
             None => {
