@@ -37,14 +37,18 @@ int main(int arguments, char **argument)
         ships(compaction_plan_scan(context, "raking", NULL, numbers[number], 32, &plan));
         ships(compaction_plan_summed_area(context, NULL, numbers[number], &plan));
         if (number == 4) continue;
-        ships(compaction_plan_radix_sort(context, NULL, numbers[number], 0, 0, 0, 0, 32, &plan));
-        ships(compaction_plan_radix_sort(context, NULL, numbers[number], 4, 0, 0, 0, 32, &plan));
+        for (int is_descending = 0; is_descending < 2; is_descending++) {
+            ships(compaction_plan_radix_sort(
+                context, NULL, numbers[number], 0, is_descending, 0, 0, 32, &plan));
+            ships(compaction_plan_radix_sort(
+                context, NULL, numbers[number], 4, is_descending, 0, 0, 32, &plan));
+        }
     }
     const uint32_t size = 4;
     IS_MISSING(compaction_plan_select_columns(context, &size, 1, 32, &plan));
     IS_MISSING(compaction_plan_partition_classes(context, 3, 32, &plan));
     IS_MISSING(compaction_plan_scan(context, NULL, "max", "u32", 32, &plan));
-    IS_MISSING(compaction_plan_radix_sort(context, NULL, "u32", 0, 1, 0, 0, 32, &plan));
+    IS_MISSING(compaction_plan_radix_sort(context, "split", "u32", 0, 0, 0, 0, 32, &plan));
     close_backend();
     puts("done");
     return 0;
