@@ -138,7 +138,7 @@ fn white_materials_lose_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without energy compensation, rough surfaces lose light. This shows that `white_materials_lose_nothing` is sensitive.
+/// Rough surfaces lose light without energy compensation, which shows that `white_materials_lose_nothing` is sensitive.
 #[test]
 fn single_scattering_loses_light() {
     let roughness = rough(1.0, Masking::HeightCorrelated, false);
