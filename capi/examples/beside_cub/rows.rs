@@ -1,0 +1,42 @@
+//! The operations, in groups that share a file of CUB's calls.
+
+mod scan;
+mod select;
+mod sort;
+mod tables;
+
+use crate::{Result, bench::Bench};
+
+/// Operations whose CUB calls are in one file.
+pub(crate) struct Group {
+    /// The name on the command line and of the file in `docs/peers/cub`.
+    pub(crate) name: &'static str,
+    /// The heading of the table.
+    pub(crate) title: &'static str,
+    /// Times all rows with this power of two as number of items.
+    pub(crate) rows: fn(&mut Bench, u32) -> Result<()>,
+}
+
+/// All groups, in the order of the tables.
+pub(crate) const GROUPS: &[Group] = &[
+    Group {
+        name: "select",
+        title: "Select, partition and columns",
+        rows: select::rows,
+    },
+    Group {
+        name: "scan",
+        title: "Exclusive sum",
+        rows: scan::rows,
+    },
+    Group {
+        name: "sort",
+        title: "Radix sort and classes",
+        rows: sort::rows,
+    },
+    Group {
+        name: "tables",
+        title: "Summed-area tables",
+        rows: tables::rows,
+    },
+];
