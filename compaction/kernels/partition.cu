@@ -27,6 +27,9 @@ __device__ __forceinline__ void copy_places(
     }
 }
 
+// The largest size of items of which a tile passes through shared memory.
+constexpr u32 LARGEST_SMALL = 4;
+
 // Writes the indices of a tile's items; `first` is the index of the tile's first item.
 template <class Index>
 __device__ __forceinline__ void write_indices(
@@ -61,15 +64,71 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
         [&](Tile tile, const u16 *places, TwoWays ways) { write_indices(tile, tile.first, places, ways, out, out); });
 }
 
+// Moves a run of tiles of items of at most 4 bytes through shared memory, so that all reads and writes of device memory
+// are coalesced.
+template <u32 BYTES, class Load, class WaysOf>
+__device__ __forceinline__ void move_small_items(
+    const u8 *bytes, u32 begin, u32 end, u32 count, u8 *out, Load load, WaysOf ways_of)
+{
+    using Item = typename Vector<BYTES>::type;
+    struct Fetched {
+        Item items[ROWS][WORD_FLAGS];
+    };
+    __shared__ Item staged[TILE_ITEMS];
+    const Item *const items = (const Item *)bytes;
+    const bool aligned = is_aligned(items, WORD_FLAGS * BYTES);
+    const auto fetch = [&](Tile tile) {
+        Fetched fetched;
+        const u32 left = items_left(tile);
+        const Item *const from = items + tile.first + first_place();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) {
+            const u32 inside = present(left, row);
+            if (aligned && inside == WORD_FLAGS) {
+                const auto four = *(const typename Vector<WORD_FLAGS * BYTES>::type *)(from + row * SHORT_ROW_ITEMS);
+                memcpy(fetched.items[row], &four, sizeof(four));
+            } else {
+#pragma unroll
+                for (u32 item = 0; item < WORD_FLAGS; item++)
+                    if (item < inside) fetched.items[row][item] = from[row * SHORT_ROW_ITEMS + item];
+            }
+        }
+        return fetched;
+    };
+    const auto stage = [&](const Fetched &fetched, Tile tile, const u32(&marks)[ROWS], const u32(&ranks)[ROWS], u32 survivors) {
+        place_two_ways(tile, marks, ranks, survivors, [&](u32 to, u32 row, u32 item) {
+            staged[to] = fetched.items[row][item];
+        });
+    };
+    move_staged_tiles(begin, end, count, load, fetch, stage, ways_of, [&](Tile tile, TwoWays ways) {
+        write_out((Item *)out + ways.selected, ways.survivors, [&](u32 rank) { return staged[rank]; });
+        write_out((Item *)out + ways.rejected, tile.items - ways.survivors, [&](u32 rank) {
+            return staged[ways.survivors + rank];
+        });
+    });
+}
+
+template <u32 BYTES>
+__device__ __forceinline__ void move_items(
+    const u8 *items, const u8 *flags, u32 count, u8 *out, u32 *selected, Control *control)
+{
+    const auto load = [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); };
+    if constexpr (BYTES <= LARGEST_SMALL && BYTES == ITEM_ALIGN)
+        two_way_by(count, selected, control, load, [&](u32 begin, u32 end, u32 all, auto ways_of) {
+            move_small_items<BYTES>(items, begin, end, all, out, load, ways_of);
+        });
+    else
+        two_way(count, selected, control, load, [&](Tile tile, const u16 *places, TwoWays ways) {
+            write_items(tile, items, places, ways, out, out);
+        });
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
     const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,
     u64 *workspace)
 {
     Control *const control = (Control *)workspace;
-    two_way(
-        item_count(count, capacity, is_given, control), selected, control,
-        [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
-        [&](Tile tile, const u16 *places, TwoWays ways) { write_items(tile, items, places, ways, out, out); });
+    move_items<ITEM_BYTES>(items, flags, item_count(count, capacity, is_given, control), out, selected, control);
 }
 
 // -------------------------------------------------------------------------------------- one to count, and one to move

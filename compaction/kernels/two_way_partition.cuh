@@ -92,9 +92,11 @@ __device__ __forceinline__ u32 rank_survivors(u32 (&marks)[ROWS], u32 (&ranks)[R
     return sum.total;
 }
 
-// Computes the indices within the tile of its items, selected ones first. `marks` and `ranks` come from rank_survivors.
+// Calls put(to, row, item) for each of this thread's items of the tile: `to` is its index in the tile with the selected
+// items first. `marks` and `ranks` come from rank_survivors.
+template <class Put>
 __device__ __forceinline__ void place_two_ways(
-    Tile tile, const u32 (&marks)[ROWS], const u32 (&ranks)[ROWS], u32 survivors, u16 (&places)[TILE_ITEMS])
+    Tile tile, const u32 (&marks)[ROWS], const u32 (&ranks)[ROWS], u32 survivors, Put put)
 {
     const u32 left = items_left(tile);
 #pragma unroll
@@ -105,7 +107,7 @@ __device__ __forceinline__ void place_two_ways(
         for (u32 item = 0; item < WORD_FLAGS; item++) {
             const u32 place = first_place() + row * SHORT_ROW_ITEMS + item;
             const bool selected = marks[row] >> (8 * item + 7) & 1;
-            if (item < count) places[selected ? rank : survivors + place - rank] = (u16)place;
+            if (item < count) put(selected ? rank : survivors + place - rank, row, item);
             rank += selected;
         }
     }
@@ -174,32 +176,52 @@ __device__ __forceinline__ u32 count_tiles(u32 begin, u32 end, u32 items, Load l
     return block_sums(sum, 0).x;
 }
 
-// Moves the items of a run of tiles. ways_of(tile) returns the output positions of the first tile, after it is ranked.
-// write(tile, places, ways) moves a tile's items; `places` are their indices within the tile, selected ones first.
-template <class Load, class WaysOf, class Write>
-__device__ __forceinline__ void move_tiles(u32 begin, u32 end, u32 items, Load load, WaysOf ways_of, Write write)
+// Moves the items of a run of tiles. fetch(tile) loads what `stage` needs while the flags are ranked.
+// stage(fetched, tile, marks, ranks, survivors) writes the tile in its new order to shared memory, and
+// write(tile, ways) from there to the output positions. ways_of(tile) returns those of the first tile, after it is ranked.
+template <class Load, class Fetch, class Stage, class WaysOf, class Write>
+__device__ __forceinline__ void move_staged_tiles(
+    u32 begin, u32 end, u32 items, Load load, Fetch fetch, Stage stage, WaysOf ways_of, Write write)
 {
-    __shared__ u16 places[TILE_ITEMS];
     TwoWays ways = {};
     for (u32 index = begin; index < end; index++) {
         const Tile tile = tile_at(index, items, TILE_ITEMS);
         u32 marks[ROWS], ranks[ROWS];
         load(tile, marks);
+        const auto fetched = fetch(tile);
         const u32 survivors = rank_survivors(marks, ranks);
-        place_two_ways(tile, marks, ranks, survivors, places);
+        stage(fetched, tile, marks, ranks, survivors);
         if (index == begin) ways = ways_of(tile);
         ways.survivors = survivors;
         __syncthreads();
-        write(tile, places, ways);
+        write(tile, ways);
         __syncthreads();
         ways.selected += survivors;
         ways.rejected += tile.items - survivors;
     }
 }
 
-// Partitions in one launch. `load` and `write` are those of count_tiles and move_tiles.
-template <class Load, class Write>
-__device__ __forceinline__ void two_way(u32 items, u32 *selected, Control *control, Load load, Write write)
+struct Nothing {};
+
+// Moves the items of a run of tiles. write(tile, places, ways) moves a tile's items; `places` are their indices within
+// the tile, selected ones first.
+template <class Load, class WaysOf, class Write>
+__device__ __forceinline__ void move_tiles(u32 begin, u32 end, u32 items, Load load, WaysOf ways_of, Write write)
+{
+    __shared__ u16 places[TILE_ITEMS];
+    const auto stage = [&](Nothing, Tile tile, const u32(&marks)[ROWS], const u32(&ranks)[ROWS], u32 survivors) {
+        place_two_ways(tile, marks, ranks, survivors, [&](u32 to, u32 row, u32 item) {
+            places[to] = (u16)(first_place() + row * SHORT_ROW_ITEMS + item);
+        });
+    };
+    move_staged_tiles(
+        begin, end, items, load, [](Tile) { return Nothing{}; }, stage, ways_of,
+        [&](Tile tile, TwoWays ways) { write(tile, places, ways); });
+}
+
+// Partitions in one launch. `load` is that of count_tiles; move(begin, end, items, ways_of) moves a run of tiles.
+template <class Load, class Move>
+__device__ __forceinline__ void two_way_by(u32 items, u32 *selected, Control *control, Load load, Move move)
 {
     const u32 tiles = tile_count(items, TILE_ITEMS);
     const u32 chunk_tiles = tiles / gridDim.x + (tiles % gridDim.x != 0);
@@ -215,8 +237,17 @@ __device__ __forceinline__ void two_way(u32 items, u32 *selected, Control *contr
             if (chunk.tile == 0 && threadIdx.x == 0) *selected = sums.y;
             return TwoWays{0, sums.x, sums.y + tile.first - sums.x};
         };
-        move_tiles(begin, end, items, load, ways_of, write);
+        move(begin, end, items, ways_of);
         if (tiles == 0 && chunk.tile == 0 && threadIdx.x == 0) *selected = 0;
     };
     count_then_move(control, count_chunk, move_chunk);
+}
+
+// Partitions in one launch. `load` and `write` are those of count_tiles and move_tiles.
+template <class Load, class Write>
+__device__ __forceinline__ void two_way(u32 items, u32 *selected, Control *control, Load load, Write write)
+{
+    two_way_by(items, selected, control, load, [&](u32 begin, u32 end, u32 items, auto ways_of) {
+        move_tiles(begin, end, items, load, ways_of, write);
+    });
 }
