@@ -13,21 +13,44 @@ mod gpu;
 mod plot;
 mod table;
 
-use std::{error::Error, fs, path::PathBuf};
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Parser;
 
 use table::Case;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The command line options.
+/// Times all ways to scan and to compact, on the CPU and on a GPU.
+#[derive(Parser)]
 struct Options {
-    log2_sizes: Vec<u32>,
-    percents: Vec<u32>,
-    folder: PathBuf,
+    /// Numbers of items, as powers of two.
+    #[arg(long, value_delimiter = ',', default_value = "10,12,14,16,18,20,22,24,26,28", value_parser = clap::value_parser!(u32).range(2..=31))]
+    sizes: Vec<u32>,
+    /// Shares of items that are kept, in percent.
+    #[arg(long, value_delimiter = ',', default_value = "50", value_parser = clap::value_parser!(u32).range(0..=100))]
+    keep: Vec<u32>,
+    /// The folder for `compare.csv` and `compare.svg`.
+    #[arg(long, default_value = "target/compare")]
+    out: PathBuf,
 }
 
-fn main() -> Result<()> {
-    let options = options()?;
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("compare: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     let mut gpu = match gpu::Gpu::new() {
         Ok(gpu) => Some(gpu),
@@ -37,23 +60,35 @@ fn main() -> Result<()> {
         }
     };
     table::print_head();
-    for case in cases(&options) {
+    for case in cases(options) {
         for row in cpu::rows(&case)? {
             row.print();
             rows.push(row);
         }
-        if let Some(gpu) = &mut gpu {
-            for row in gpu.rows(&case)? {
-                row.print();
-                rows.push(row);
+        let Some(gpu) = &mut gpu else { continue };
+        match gpu.rows(&case) {
+            Ok(measured) => {
+                for row in measured {
+                    row.print();
+                    rows.push(row);
+                }
             }
+            Err(error) if table::is_out_of_memory(&*error) => {
+                println!("GPU skipped with {} items: {error}", case.items);
+            }
+            Err(error) => return Err(error),
         }
     }
-    fs::create_dir_all(&options.folder)?;
-    let csv = options.folder.join("compare.csv");
-    let svg = options.folder.join("compare.svg");
-    fs::write(&csv, table::csv(&rows))?;
-    fs::write(&svg, plot::svg(&rows))?;
+    let write = |path: &Path, text: String| {
+        fs::write(path, text)
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+    };
+    fs::create_dir_all(&options.out)
+        .map_err(|error| format!("{} cannot be made: {error}", options.out.display()))?;
+    let csv = options.out.join("compare.csv");
+    let svg = options.out.join("compare.svg");
+    write(&csv, table::csv(&rows))?;
+    write(&svg, plot::svg(&rows))?;
     println!("{}, {}", csv.display(), svg.display());
     Ok(())
 }
@@ -61,9 +96,9 @@ fn main() -> Result<()> {
 /// Returns each size, and a slightly smaller one that is not a power of two.
 fn cases(options: &Options) -> Vec<Case> {
     let mut cases = Vec::new();
-    for &log2 in &options.log2_sizes {
+    for &log2 in &options.sizes {
         for items in [1_usize << log2, (1 << log2) - 3] {
-            for (number, &percent) in options.percents.iter().enumerate() {
+            for (number, &percent) in options.keep.iter().enumerate() {
                 cases.push(Case {
                     items,
                     percent,
@@ -73,40 +108,4 @@ fn cases(options: &Options) -> Vec<Case> {
         }
     }
     cases
-}
-
-fn options() -> Result<Options> {
-    let mut options = Options {
-        log2_sizes: (10..=28).step_by(2).collect(),
-        percents: vec![50],
-        folder: PathBuf::from("target/compare"),
-    };
-    let mut args = std::env::args().skip(1);
-    while let Some(name) = args.next() {
-        let value = args.next().ok_or(format!("{name}: a value is missing"))?;
-        let numbers = || {
-            value
-                .split(',')
-                .map(str::parse)
-                .collect::<std::result::Result<Vec<u32>, _>>()
-        };
-        match name.as_str() {
-            "--sizes" => options.log2_sizes = numbers()?,
-            "--keep" => options.percents = numbers()?,
-            "--out" => options.folder = PathBuf::from(value),
-            _ => {
-                return Err(
-                    format!("{name}: unknown option; expected --sizes, --keep or --out").into(),
-                );
-            }
-        }
-    }
-    match options
-        .log2_sizes
-        .iter()
-        .find(|&&log2| !(2..=31).contains(&log2))
-    {
-        Some(log2) => Err(format!("--sizes {log2}: must be 2 to 31").into()),
-        None => Ok(options),
-    }
 }

@@ -46,6 +46,14 @@ pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// Whether an error says that a GPU has too little memory.
+pub(crate) fn is_out_of_memory(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(compaction::Error::OutOfMemory { .. })
+    )
+}
+
 pub(crate) fn print_head() {
     println!(
         "{:12} {:8} {:20} {:>10} {:>6} {:>11} {:>8} {:>8}",
