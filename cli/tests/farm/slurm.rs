@@ -140,8 +140,10 @@ fn film_is_identical_after_failures_of_slurm_nodes() {
     let ended = status.wait_with_output().unwrap();
     assert!(
         ended.status.success(),
-        "{}\n{}",
+        "{}: {}\n{}\n{}",
+        ended.status,
         stderr(&ended),
+        stdout(&ended),
         cluster.diagnostics()
     );
     let hash = &expected.header.stats.film_hash;
