@@ -56,6 +56,8 @@
 //! | group items by a key of one byte | [`Classes`](partition::Classes) | 1 |
 //! | sort keys, or key-value pairs | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each digit of 8 bits |
 //! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
+//! | combine all items by sum, minimum or maximum | [`Reduce`](reduce::Reduce) | 1 |
+//! | find the smallest or the largest item and its index | [`ArgReduce`](reduce::ArgReduce) | 1 |
 //! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
 //! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
@@ -150,6 +152,7 @@ mod look_back;
 mod monoid;
 mod names;
 mod parallel;
+pub mod reduce;
 pub mod scan;
 pub mod select;
 pub mod select_columns;

@@ -104,9 +104,9 @@ mod sealed {
     use super::Monoid;
 
     pub trait Operators: Sized {
-        type Sum: Monoid<Self>;
-        type Min: Monoid<Self>;
-        type Max: Monoid<Self>;
+        type Sum: Monoid<Self, Value: PartialEq>;
+        type Min: Monoid<Self, Value: PartialEq>;
+        type Max: Monoid<Self, Value: PartialEq>;
     }
 }
 pub(crate) use sealed::Operators;

@@ -30,7 +30,9 @@ headers!(
     "radix_sort.cuh",
     "async_copy.cuh",
     "bulk_copy.cuh",
-    "scan_tile.cuh"
+    "scan_tile.cuh",
+    "in_order.cuh",
+    "reduce.cuh"
 );
 
 /// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.

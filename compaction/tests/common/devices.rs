@@ -24,6 +24,7 @@ pub(crate) fn capture(stream: &Arc<CudaStream>, calls: impl FnOnce()) -> CudaGra
 }
 
 /// Opens the first two GPUs, or returns the reason why there are not two.
+#[allow(dead_code, reason = "not every test program needs two GPUs")]
 pub(crate) fn two_gpus() -> Result<[Arc<CudaContext>; 2], String> {
     let open = |ordinal| cuda::open(ordinal).map_err(|error| error.to_string());
     Ok([open(0)?, open(1)?])

@@ -63,6 +63,8 @@ pub(crate) trait Number: Item + Debug {
     const LOWEST: Self;
     const HIGHEST: Self;
     const ZERO: Self;
+    /// A NaN, if the type has one.
+    const NOT_A_NUMBER: Option<Self>;
 
     fn whole(number: usize) -> Self;
     fn random(data: Data, random: &mut Random) -> Self;
@@ -79,6 +81,7 @@ macro_rules! integers {
             const LOWEST: Self = $number::MIN;
             const HIGHEST: Self = $number::MAX;
             const ZERO: Self = 0;
+            const NOT_A_NUMBER: Option<Self> = None;
 
             fn whole(number: usize) -> Self {
                 number as $number
@@ -107,6 +110,7 @@ macro_rules! floats {
             const LOWEST: Self = $number::NEG_INFINITY;
             const HIGHEST: Self = $number::INFINITY;
             const ZERO: Self = 0.0;
+            const NOT_A_NUMBER: Option<Self> = Some($number::NAN);
 
             fn whole(number: usize) -> Self {
                 number as $number

@@ -1,0 +1,150 @@
+// The core of reductions: combines all items in one launch. Contract and source: compaction/src/reduce.rs.
+//
+// A monoid of a reduction has `lift(item, index)`, whose index counts from the first item. The tree of combinations
+// depends on the number of items only. Twin: src/reduce/tree.rs.
+//
+//     item ─ vector (one by one) ─ segment (LANE_ROWS rows of 32 vectors, pairwise) ─ warp (one by one)
+//          ─ block (8 warps, one by one) ─ all blocks (as in `fold_blocks`)
+#pragma once
+
+#include "in_order.cuh"
+#include "portions.cuh"
+
+constexpr u32 SEGMENT_ITEMS = LANE_ROWS * WARP_THREADS * LANE_ITEMS;
+
+struct alignas(LANE_ALIGN) Vector {
+    Item items[LANE_ITEMS];
+};
+static_assert(sizeof(Vector) == LANE_ITEMS * sizeof(Item), "vectors stand side by side");
+
+// The shape of the tree over `items` items.
+struct Plan {
+    u64 warp_segments;  // segments of each warp, except the last ones
+    u32 blocks;         // at least one
+
+    __device__ __forceinline__ Plan(u64 items)
+    {
+        const u64 segments = items / SEGMENT_ITEMS + (items % SEGMENT_ITEMS != 0);
+        constexpr u64 MAX_WARPS = MAX_BLOCKS * BLOCK_WARPS;
+        warp_segments = max((u64)1, (segments + MAX_WARPS - 1) / MAX_WARPS);
+        const u64 block_segments = warp_segments * BLOCK_WARPS;
+        blocks = (u32)max((u64)1, (segments + block_segments - 1) / block_segments);
+    }
+};
+
+template <class Monoid>
+struct Reduction {
+    using Value = typename Monoid::Value;
+
+    const Item *items;
+    u64 item_count;
+
+    // Combines this warp's segments, in every lane.
+    __device__ __forceinline__ Value fold_warp(u64 warp_segments) const
+    {
+        const u64 warp = (u64)blockIdx.x * BLOCK_WARPS + warp_index();
+        const u64 begin = min(item_count, warp * warp_segments * SEGMENT_ITEMS);
+        const u64 end = min(item_count, begin + warp_segments * SEGMENT_ITEMS);
+        Value value = Monoid::identity();
+        u64 at = begin;
+        if ((u64)items % alignof(Vector) == 0)
+            for (; at + SEGMENT_ITEMS <= end; at += SEGMENT_ITEMS) add_whole_segment(at, value);
+        for (; at < end; at += SEGMENT_ITEMS) add_segment(at, end, value);
+        return Monoid::EXACT ? warp_fold_in_order<Monoid>(value) : value;
+    }
+
+  private:
+    // Combines a segment with `value`: for an EXACT monoid, this lane's items, otherwise the whole segment.
+    __device__ __forceinline__ void add_whole_segment(u64 first, Value &value) const
+    {
+        first += lane_index() * LANE_ITEMS;
+        Vector vectors[LANE_ROWS];
+#pragma unroll
+        for (u32 row = 0; row < LANE_ROWS; row++)
+            vectors[row] = *(const Vector *)(items + first + row * WARP_THREADS * LANE_ITEMS);
+        add_vectors(value, [&](u32 row) {
+            return fold_vector(vectors[row].items, first + row * WARP_THREADS * LANE_ITEMS, LANE_ITEMS);
+        });
+    }
+
+    // Reads nothing from `end` on.
+    __device__ __forceinline__ void add_segment(u64 first, u64 end, Value &value) const
+    {
+        first += lane_index() * LANE_ITEMS;
+        add_vectors(value, [&](u32 row) {
+            const u64 at = first + row * WARP_THREADS * LANE_ITEMS;
+            return fold_vector(items + at, at, at < end ? (u32)min((u64)LANE_ITEMS, end - at) : 0);
+        });
+    }
+
+    template <class FoldRow>
+    static __device__ __forceinline__ void add_vectors(Value &value, FoldRow fold_row)
+    {
+        Value rows[LANE_ROWS];
+#pragma unroll
+        for (u32 row = 0; row < LANE_ROWS; row++) {
+            rows[row] = fold_row(row);
+            if (Monoid::EXACT) value = Monoid::combine(value, rows[row]);
+        }
+        if (!Monoid::EXACT) value = Monoid::combine(value, warp_fold_rows<Monoid>(rows));
+    }
+
+    static __device__ __forceinline__ Value fold_vector(const Item *vector, u64 index, u32 count)
+    {
+        Value value = count > 0 ? Monoid::lift(vector[0], index) : Monoid::identity();
+#pragma unroll
+        for (u32 item = 1; item < LANE_ITEMS; item++)
+            if (item < count) value = Monoid::combine(value, Monoid::lift(vector[item], index + item));
+        return value;
+    }
+};
+
+// Combines the results of all blocks in every thread of this block: adjacent ones in a thread, pairwise in a warp, and
+// one by one over the warps. Contains one barrier.
+template <class Monoid>
+__device__ __forceinline__ typename Monoid::Value fold_blocks(const typename Monoid::Value *results, u32 blocks)
+{
+    const u32 share = (blocks + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    typename Monoid::Value value = Monoid::identity();
+    const u32 end = min(blocks, (threadIdx.x + 1) * share);
+    for (u32 block = threadIdx.x * share; block < end; block++) value = Monoid::combine(value, results[block]);
+    return block_fold_of_warps<Monoid>(warp_fold_in_order<Monoid>(value)).total;
+}
+
+// Combines all items and calls put(result) in one thread of the grid. The last block to finish combines the results of
+// all blocks.
+template <class Monoid, class Put>
+__device__ __forceinline__ void reduce_all(
+    const Item *items, const u32 *count, u64 capacity, u32 is_given, u64 *workspace, Put put)
+{
+    using Value = typename Monoid::Value;
+    static_assert(sizeof(Value) <= MAX_VALUE_BYTES, "the workspace has room for a value of each block");
+    Control *const control = (Control *)workspace;
+    Value *const results = (Value *)control->states();
+    const u64 all = long_item_count(count, sizeof(Word) / sizeof(u32), capacity, is_given, control);
+    const Plan plan(all);
+    if (blockIdx.x >= plan.blocks) return;
+
+    const Reduction<Monoid> reduction = {items, all};
+    const Value block = block_fold_of_warps<Monoid>(reduction.fold_warp(plan.warp_segments)).total;
+    if (plan.blocks == 1) {
+        if (threadIdx.x == 0) put(block);
+        return;
+    }
+    bool is_last = false;
+    if (threadIdx.x == 0) {
+        results[blockIdx.x] = block;
+        __threadfence();
+        is_last = atomicAdd(&control->finished, 1ull) == plan.blocks - 1;
+        __threadfence();
+    }
+    if (!block_first(is_last)) return;
+
+    const Value total = fold_blocks<Monoid>(results, plan.blocks);
+    if (threadIdx.x == 0) {
+        put(total);
+        control->finished = 0;
+    }
+}
+
+#define REDUCE(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, REDUCE_BLOCKS) name

@@ -1,0 +1,135 @@
+//! Reduction: combines all items of a sequence into one, by sum, minimum or maximum. Also finds the index of the
+//! smallest or the largest item.
+//!
+//! ```text
+//! items     3  1  4  1  5
+//!
+//! sum    →  14
+//! min    →  1        the smallest item
+//! argmin →  1, 1     its smallest index, and the item
+//! ```
+//!
+//! In CUB, these are `DeviceReduce::Sum`, `Min`, `Max`, `ArgMin` and `ArgMax`. On the CPU, [`cpu::items`] and
+//! [`cpu::arg`] return the result. On a GPU, [`Reduce`] and [`ArgReduce`] enqueue one launch that writes it to device
+//! memory; the number of items comes from the host or from device memory.
+//!
+//! All backends return the same bits, except for NaN payloads. For floating-point sums, the order of additions depends
+//! on the number of items only, and not on the GPU. An addition rounds, so the order of the items matters; the error
+//! grows with the logarithm of their number up to 2²⁵ bytes, and slowly above.
+//!
+//! Each item is read once. The last block that finishes combines the results of all blocks, in the manner of the sample
+//! `threadFenceReduction` of the CUDA toolkit (2008).
+
+#[cfg(feature = "cuda")]
+mod arg;
+pub mod cpu;
+#[cfg(feature = "cuda")]
+mod gpu;
+#[cfg(feature = "cuda")]
+mod kernel_source;
+mod tree;
+#[cfg(feature = "cuda")]
+mod workspace;
+
+#[cfg(feature = "cuda")]
+use crate::arguments::{ArgumentNames, argument_names};
+use crate::names::known_by_name;
+
+pub use crate::monoid::{Item, Operator};
+#[cfg(feature = "cuda")]
+pub use arg::ArgReduce;
+#[cfg(feature = "cuda")]
+pub use gpu::Reduce;
+#[cfg(feature = "cuda")]
+pub use workspace::Workspace;
+
+/// Threads per block of all kernels.
+const BLOCK_THREADS: u32 = 256;
+/// Warps per block of all kernels.
+const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
+/// Resident blocks per multiprocessor for which the kernels are compiled.
+#[cfg(feature = "cuda")]
+const RESIDENT_BLOCKS: u32 = 4;
+/// The largest number of blocks of a launch. With more items, each warp combines several segments.
+const MAX_BLOCKS: u32 = 4096;
+/// The largest number of bytes of a vector that a lane loads at once, unless one item is larger.
+const LANE_BYTES: usize = 16;
+/// The largest number of vectors of a lane in a segment: the loads that a lane has in flight.
+const LANE_ROWS: usize = 8;
+/// The largest size of the values that kernels combine, in bytes.
+#[cfg(feature = "cuda")]
+const MAX_VALUE_BYTES: usize = 64;
+
+#[cfg(feature = "cuda")]
+const NAMES: ArgumentNames = argument_names!("reduce", "items");
+
+/// Returns the number of items of a vector, for items of `bytes` bytes.
+const fn lane_items(bytes: usize) -> usize {
+    if bytes.is_power_of_two() && bytes < LANE_BYTES {
+        LANE_BYTES / bytes
+    } else {
+        1
+    }
+}
+
+/// Returns the number of vectors of a lane in a segment, for items of `bytes` bytes: a power of two.
+const fn lane_rows(bytes: usize) -> usize {
+    let rows = LANE_ROWS * LANE_BYTES / (lane_items(bytes) * bytes);
+    if rows == 0 {
+        1
+    } else if rows < LANE_ROWS {
+        1 << rows.ilog2()
+    } else {
+        LANE_ROWS
+    }
+}
+
+/// Returns the number of items of a segment, which a warp combines at once, for items of `bytes` bytes.
+const fn segment_items(bytes: usize) -> usize {
+    lane_rows(bytes) * 32 * lane_items(bytes)
+}
+
+/// The end of the order for which an [`ArgReduce`] or [`cpu::arg`] searches.
+///
+/// ```
+/// use compaction::reduce::Extreme;
+///
+/// assert_eq!("max".parse(), Ok(Extreme::Max));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extreme {
+    /// The smallest item. -0 is less than +0.
+    Min,
+    /// The largest item. +0 is greater than -0.
+    Max,
+}
+
+impl Extreme {
+    /// Both values: minimum, maximum.
+    pub const ALL: &[Self] = &[Self::Min, Self::Max];
+
+    /// Returns the name as parsed and displayed: `min` or `max`.
+    ///
+    /// ```
+    /// assert_eq!(compaction::reduce::Extreme::Min.name(), "min");
+    /// ```
+    pub fn name(self) -> &'static str {
+        self.operator().name()
+    }
+
+    /// Returns the operator that yields this extreme of two items.
+    ///
+    /// ```
+    /// use compaction::reduce::{Extreme, Operator};
+    ///
+    /// assert_eq!(Extreme::Max.operator(), Operator::Max);
+    /// ```
+    pub fn operator(self) -> Operator {
+        match self {
+            Self::Min => Operator::Min,
+            Self::Max => Operator::Max,
+        }
+    }
+}
+
+known_by_name!(Extreme, "extreme");
