@@ -1,15 +1,22 @@
 // reduce: combines all items. Contract and source: compaction/src/reduce.rs.
 
+#include "monoid.cuh"
+#include "operator"
 #include "reduce.cuh"
 
-struct Monoid : OPERATOR<Item> {
-    static __device__ __forceinline__ Value lift(Item item, u64) { return OPERATOR<Item>::lift(item); }
+struct Indexed : Monoid {
+    static __device__ __forceinline__ Value lift(const ITEM &item, u64) { return Monoid::lift(item); }
+    static __device__ __forceinline__ Value append(const Value &left, const Value &right)
+    {
+        return Monoid::combine(left, right);
+    }
 };
 
 REDUCE(reduce)(
-    const Item *items, const u32 *count, u64 capacity, u32 is_given, Item initial, Item *out, u64 *workspace)
+    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, Monoid::Out initial, Monoid::Out *out,
+    u64 *workspace)
 {
-    reduce_all<Monoid>(items, count, capacity, is_given, workspace, [&](Monoid::Value total) {
-        *out = Monoid::lower(Monoid::combine(Monoid::lift(initial, 0), total));
+    reduce_all<Indexed>(items, count, capacity, is_given, workspace, [&](const Monoid::Value &total) {
+        *out = Monoid::lower(Monoid::combine(Monoid::raise(initial), total));
     });
 }

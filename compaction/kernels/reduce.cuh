@@ -1,9 +1,12 @@
 // The core of reductions: combines all items in one launch. Contract and source: compaction/src/reduce.rs.
 //
-// A monoid of a reduction has `lift(item, index)`, whose index counts from the first item. The tree of combinations
-// depends on the number of items only. Twin: src/reduce/tree.rs.
+// A monoid of a reduction has `lift(item, index)`, whose index counts from the first item, and `append`, which combines
+// values of which all items of the left one come before those of the right one. The tree of combinations depends on the
+// number of items only. A warp combines its vectors lane by lane if the monoid is COMMUTATIVE, otherwise in segments of
+// LANE_ROWS rows of 32 vectors. Twin: src/reduce/tree.rs.
 //
-//     item ─ vector (one by one) ─ segment (LANE_ROWS rows of 32 vectors, pairwise) ─ warp (one by one)
+//     item ─ vector (one by one) ─ lane (one by one) ─ warp (32 lanes, pairwise)
+//                                └ segment (pairwise) ─ warp (one by one)
 //          ─ block (8 warps, one by one) ─ all blocks (as in `fold_blocks`)
 #pragma once
 
@@ -13,9 +16,9 @@
 constexpr u32 SEGMENT_ITEMS = LANE_ROWS * WARP_THREADS * LANE_ITEMS;
 
 struct alignas(LANE_ALIGN) Vector {
-    Item items[LANE_ITEMS];
+    ITEM items[LANE_ITEMS];
 };
-static_assert(sizeof(Vector) == LANE_ITEMS * sizeof(Item), "vectors stand side by side");
+static_assert(sizeof(Vector) == LANE_ITEMS * sizeof(ITEM), "vectors stand side by side");
 
 // The shape of the tree over `items` items.
 struct Plan {
@@ -36,7 +39,7 @@ template <class Monoid>
 struct Reduction {
     using Value = typename Monoid::Value;
 
-    const Item *items;
+    const ITEM *items;
     u64 item_count;
 
     // Combines this warp's segments, in every lane.
@@ -50,11 +53,11 @@ struct Reduction {
         if ((u64)items % alignof(Vector) == 0)
             for (; at + SEGMENT_ITEMS <= end; at += SEGMENT_ITEMS) add_whole_segment(at, value);
         for (; at < end; at += SEGMENT_ITEMS) add_segment(at, end, value);
-        return Monoid::EXACT ? warp_fold_in_order<Monoid>(value) : value;
+        return Monoid::COMMUTATIVE ? warp_fold_in_order<Monoid>(value) : value;
     }
 
   private:
-    // Combines a segment with `value`: for an EXACT monoid, this lane's items, otherwise the whole segment.
+    // Combines a segment with `value`: this lane's items, or the whole segment if the monoid is not COMMUTATIVE.
     __device__ __forceinline__ void add_whole_segment(u64 first, Value &value) const
     {
         first += lane_index() * LANE_ITEMS;
@@ -84,17 +87,17 @@ struct Reduction {
 #pragma unroll
         for (u32 row = 0; row < LANE_ROWS; row++) {
             rows[row] = fold_row(row);
-            if (Monoid::EXACT) value = Monoid::combine(value, rows[row]);
+            if (Monoid::COMMUTATIVE) value = Monoid::append(value, rows[row]);
         }
-        if (!Monoid::EXACT) value = Monoid::combine(value, warp_fold_rows<Monoid>(rows));
+        if (!Monoid::COMMUTATIVE) value = Monoid::combine(value, warp_fold_rows<Monoid>(rows));
     }
 
-    static __device__ __forceinline__ Value fold_vector(const Item *vector, u64 index, u32 count)
+    static __device__ __forceinline__ Value fold_vector(const ITEM *vector, u64 index, u32 count)
     {
         Value value = count > 0 ? Monoid::lift(vector[0], index) : Monoid::identity();
 #pragma unroll
         for (u32 item = 1; item < LANE_ITEMS; item++)
-            if (item < count) value = Monoid::combine(value, Monoid::lift(vector[item], index + item));
+            if (item < count) value = Monoid::append(value, Monoid::lift(vector[item], index + item));
         return value;
     }
 };
@@ -115,7 +118,7 @@ __device__ __forceinline__ typename Monoid::Value fold_blocks(const typename Mon
 // all blocks.
 template <class Monoid, class Put>
 __device__ __forceinline__ void reduce_all(
-    const Item *items, const u32 *count, u64 capacity, u32 is_given, u64 *workspace, Put put)
+    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, u64 *workspace, Put put)
 {
     using Value = typename Monoid::Value;
     static_assert(sizeof(Value) <= MAX_VALUE_BYTES, "the workspace has room for a value of each block");

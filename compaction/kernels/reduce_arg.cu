@@ -2,36 +2,48 @@
 
 #include "reduce.cuh"
 
-using Compare = OPERATOR<Item>;
+using Compare = OPERATOR<ITEM>;
+using ItemKey = Compare::Value;
 
 // The extreme of two items. Of equal items, it is the one with the smaller index.
 struct Extreme {
     struct Value {
-        Compare::Value key;
+        ItemKey key;
         Word index;
     };
-    static constexpr bool EXACT = true;
+    static constexpr bool COMMUTATIVE = true;
     static constexpr Word NOWHERE = ~(Word)0;  // the index of no item
+    // A key that no item beats, and that only integers may have. It also stands for NaN.
+    static constexpr bool IS_SIGNED = (ItemKey)~0ull < 0;
+    static constexpr ItemKey LOWEST = IS_SIGNED ? (ItemKey)1 << (8 * sizeof(ItemKey) - 1) : 0;
+    static constexpr ItemKey WORST = same_type<Compare, Min<ITEM>> ? (ItemKey)~LOWEST : LOWEST;
 
-    static __device__ __forceinline__ Value identity() { return {Compare::identity(), NOWHERE}; }
-    static __device__ __forceinline__ Value lift(Item item, u64 index)
+    static __device__ __forceinline__ Value identity() { return {WORST, NOWHERE}; }
+    static __device__ __forceinline__ Value lift(ITEM item, u64 index)
     {
-        // NaNs are ignored.
-        return item == item ? Value{Compare::lift(item), (Word)index} : identity();
+        return {Order<ITEM>::key(item, WORST), (Word)index};
+    }
+    static __device__ __forceinline__ bool is_better(ItemKey left, ItemKey right)
+    {
+        return left != right && Compare::combine(left, right) == left;
+    }
+    static __device__ __forceinline__ Value append(const Value &left, const Value &right)
+    {
+        const bool is_first = !IS_FLOAT<ITEM> && left.index == NOWHERE;
+        return is_better(right.key, left.key) || is_first ? right : left;
     }
     static __device__ __forceinline__ Value combine(const Value &left, const Value &right)
     {
-        const bool same = left.key == right.key;
-        const bool is_right = same ? right.index < left.index : Compare::combine(left.key, right.key) == right.key;
+        const bool is_right = left.key == right.key ? right.index < left.index : is_better(right.key, left.key);
         return is_right ? right : left;
     }
 };
 
 REDUCE(reduce_arg)(
-    const Item *items, const u32 *count, u64 capacity, u32 is_given, Word *index, Item *value, u64 *workspace)
+    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, Word *index, ITEM *value, u64 *workspace)
 {
     reduce_all<Extreme>(items, count, capacity, is_given, workspace, [&](const Extreme::Value &extreme) {
         *index = extreme.index;
-        *value = Compare::lower(extreme.key);
+        *value = Compare::lower(extreme.index == Extreme::NOWHERE ? Compare::identity() : extreme.key);
     });
 }

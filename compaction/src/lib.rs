@@ -58,6 +58,10 @@
 //! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
 //! | combine all items by sum, minimum or maximum | [`Reduce`](reduce::Reduce) | 1 |
 //! | find the smallest or the largest item and its index | [`ArgReduce`](reduce::ArgReduce) | 1 |
+//! | remove items that equal the item before them | [`Unique`](runs::Unique), [`UniqueByKey`](runs::UniqueByKey) | 1 |
+//! | count the items of each run of equal items | [`RunLengths`](runs::RunLengths) | 1 |
+//! | combine the values of each run of equal keys | [`ReduceByKey`](runs::ReduceByKey) | 1 |
+//! | scan the values of each run of equal keys | [`ScanByKey`](runs::ScanByKey) | 1 |
 //! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
 //! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
@@ -156,6 +160,7 @@ pub mod reduce;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
+pub mod runs;
 #[cfg(feature = "shipped")]
 pub mod shipped;
 pub mod summed_area;

@@ -1,5 +1,7 @@
 //! The operators of a scan, as monoids over the item types. Twin: `kernels/monoid.cuh`.
 
+#[cfg(feature = "cuda")]
+use crate::cuda::Source;
 use crate::{layout::Shared, names::known_by_name};
 
 /// The associative operator that combines items: sum, minimum or maximum.
@@ -53,6 +55,22 @@ impl Operator {
 }
 
 known_by_name!(Operator, "operator");
+
+/// Adds to a kernel source the header `operator`, which defines the monoid of a known operator over items of type `T`.
+#[cfg(feature = "cuda")]
+pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> Source {
+    let (name, item) = (operator.cuda_name(), T::NAME);
+    let text = format!(
+        "// Combines items of type Item. Results are of type Out.\n\
+         struct Monoid : {name}<{item}> {{\n\
+         \x20   using Item = {item};\n\
+         \x20   using Out = {item};\n\
+         \x20   static constexpr bool COMMUTATIVE = true;\n\
+         \x20   static __device__ __forceinline__ Value raise(Out out) {{ return lift(out); }}\n\
+         }};\n"
+    );
+    source.header("operator", text)
+}
 
 /// A number type that can be scanned: `u32`, `i32`, `u64`, `f32` or `f64`.
 ///

@@ -14,8 +14,8 @@
 //! memory; the number of items comes from the host or from device memory.
 //!
 //! All backends return the same bits, except for NaN payloads. For floating-point sums, the order of additions depends
-//! on the number of items only, and not on the GPU. An addition rounds, so the order of the items matters; the error
-//! grows with the logarithm of their number up to 2²⁵ bytes, and slowly above.
+//! on the number of items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷ bytes of
+//! items, and in 8 more for each further 2²⁷ bytes.
 //!
 //! Each item is read once. The last block that finishes combines the results of all blocks, in the manner of the sample
 //! `threadFenceReduction` of the CUDA toolkit (2008).
@@ -27,7 +27,7 @@ pub mod cpu;
 mod gpu;
 #[cfg(feature = "cuda")]
 mod kernel_source;
-mod tree;
+pub(crate) mod tree;
 #[cfg(feature = "cuda")]
 mod workspace;
 

@@ -32,7 +32,10 @@ headers!(
     "bulk_copy.cuh",
     "scan_tile.cuh",
     "in_order.cuh",
-    "reduce.cuh"
+    "reduce.cuh",
+    "ordered_look_back.cuh",
+    "runs.cuh",
+    "by_key.cuh"
 );
 
 /// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::{Extreme, Item, NAMES, Workspace, gpu::launch, kernel_source::of_operator};
+use super::{Extreme, Item, NAMES, Workspace, gpu::launch, kernel_source::of_items};
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room},
@@ -143,5 +143,5 @@ fn source<T: Item, W: CountWord>(extreme: Extreme) -> Source {
     let text = include_str!("../../kernels/reduce_arg.cu");
     let source =
         Source::new("compaction/kernels/reduce_arg.cu", text).kernel::<Arg<T, W>>("reduce_arg");
-    of_operator::<T, W>(source, extreme.operator())
+    of_items::<T, W>(source).define("OPERATOR", extreme.operator().cuda_name())
 }

@@ -42,11 +42,12 @@ pub fn arg<T: Item>(extreme: Extreme, items: &[T]) -> Option<(usize, T)> {
 }
 
 /// A [`Monoid`] as a [`Fold`].
-struct Known<M>(PhantomData<M>);
+pub(crate) struct Known<M>(pub(crate) PhantomData<M>);
 
 impl<T: Item, M: Monoid<T>> Fold<T> for Known<M> {
     type Value = M::Value;
     const EXACT: bool = M::EXACT;
+    const COMMUTATIVE: bool = true;
 
     fn identity(&self) -> M::Value {
         M::IDENTITY
@@ -68,6 +69,7 @@ where
 {
     type Value = Option<(usize, M::Value)>;
     const EXACT: bool = true;
+    const COMMUTATIVE: bool = true;
 
     fn identity(&self) -> Self::Value {
         None

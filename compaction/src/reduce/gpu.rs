@@ -6,12 +6,13 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     BLOCK_THREADS, BLOCK_WARPS, Item, MAX_BLOCKS, NAMES, Operator, Workspace,
-    kernel_source::of_operator, segment_items, tree::Plan,
+    kernel_source::of_items, segment_items, tree::Plan,
 };
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room},
     cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    monoid::operator_header,
 };
 
 /// The parameters of the kernel `reduce`: `(items, count, capacity, is_given, initial, out, workspace)`. There are
@@ -189,5 +190,5 @@ pub(super) fn launch(item_count: &ItemCount<'_>, bytes: usize) -> Launch {
 fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let text = include_str!("../../kernels/reduce.cu");
     let source = Source::new("compaction/kernels/reduce.cu", text).kernel::<All<T>>("reduce");
-    of_operator::<T, W>(source, operator)
+    operator_header::<T>(of_items::<T, W>(source), operator)
 }

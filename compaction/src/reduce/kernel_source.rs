@@ -1,10 +1,9 @@
 //! The definitions that the kernel files of reductions share.
 
 use super::{
-    BLOCK_THREADS, LANE_BYTES, MAX_BLOCKS, MAX_VALUE_BYTES, Operator, RESIDENT_BLOCKS, lane_items,
-    lane_rows,
+    BLOCK_THREADS, LANE_BYTES, MAX_BLOCKS, MAX_VALUE_BYTES, RESIDENT_BLOCKS, lane_items, lane_rows,
 };
-use crate::{CountWord, cuda::Source, layout::Shared, look_back, monoid::Item};
+use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 
 /// Adds to a kernel source the definitions that `reduce.cuh` needs: item type, tile shape and word type of counts.
 pub(super) fn of_items<T: Shared, W: CountWord>(source: Source) -> Source {
@@ -13,7 +12,7 @@ pub(super) fn of_items<T: Shared, W: CountWord>(source: Source) -> Source {
     // The largest power of two that divides the size of a vector.
     let align = (1 << vector_bytes.trailing_zeros()).min(LANE_BYTES);
     let source = source
-        .define("Item", T::NAME)
+        .define("ITEM", T::NAME)
         .define("Word", W::NAME)
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("REDUCE_BLOCKS", RESIDENT_BLOCKS)
@@ -23,9 +22,4 @@ pub(super) fn of_items<T: Shared, W: CountWord>(source: Source) -> Source {
         .constant("LANE_ALIGN", align.max(align_of::<T>()) as u32)
         .constant("LANE_ROWS", lane_rows(bytes) as u32);
     look_back::declare(source)
-}
-
-/// Adds the definitions for items combined by a known operator.
-pub(super) fn of_operator<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source {
-    of_items::<T, W>(source).define("OPERATOR", operator.cuda_name())
 }

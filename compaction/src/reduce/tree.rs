@@ -1,9 +1,12 @@
 //! The order in which reductions combine items. Twin: `kernels/reduce.cuh`.
 //!
 //! ```text
-//! item ─ vector (one by one) ─ segment (rows of 32 vectors, pairwise) ─ warp (one by one)
+//! item ─ vector (one by one) ─ lane (one by one) ─ warp (32 lanes, pairwise)
+//!                            └ segment (pairwise) ─ warp (one by one)
 //!      ─ block (8 warps, one by one) ─ all blocks
 //! ```
+//!
+//! A warp combines its vectors lane by lane if the operation is commutative, and otherwise in segments.
 
 use super::{BLOCK_THREADS, BLOCK_WARPS, MAX_BLOCKS, lane_items, segment_items};
 use crate::parallel;
@@ -12,11 +15,13 @@ use crate::parallel;
 const PARALLEL_FROM: usize = 1 << 16;
 
 /// An associative operation with an identity over values, to which items are converted.
-pub(super) trait Fold<T>: Sync {
+pub(crate) trait Fold<T>: Sync {
     /// The type in which values are combined.
     type Value: Copy + Send + Sync;
     /// Whether neither the grouping nor the order of combinations affects the bits of the result.
     const EXACT: bool;
+    /// Whether the operands of a combination can be exchanged.
+    const COMMUTATIVE: bool;
 
     /// Returns the value that changes no other value.
     fn identity(&self) -> Self::Value;
@@ -81,8 +86,34 @@ fn fold_one_by_one<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> 
     combine_all(fold, values.map(|(&item, index)| fold.lift(item, index)))
 }
 
-/// Combines the segments of a warp one by one.
+/// Combines the items of a warp, of which the first has the index `first`.
 fn fold_warp<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> F::Value {
+    let lane = lane_items(size_of::<T>());
+    if !F::COMMUTATIVE {
+        return fold_segments(fold, items, first);
+    }
+    let mut lanes = [fold.identity(); 32];
+    for (row, first) in items.chunks(32 * lane).zip((first..).step_by(32 * lane)) {
+        let vectors = row.chunks(lane).zip((first..).step_by(lane));
+        for (value, (vector, first)) in lanes.iter_mut().zip(vectors) {
+            *value = fold.combine(*value, fold_vector(fold, vector, first));
+        }
+    }
+    fold_pairwise(fold, &mut lanes.to_vec(), 32)
+}
+
+/// Combines the items of a vector one by one.
+#[inline]
+fn fold_vector<T: Copy, F: Fold<T>>(fold: &F, vector: &[T], first: usize) -> F::Value {
+    let mut value = fold.lift(vector[0], first);
+    for (&item, index) in vector[1..].iter().zip(first + 1..) {
+        value = fold.combine(value, fold.lift(item, index));
+    }
+    value
+}
+
+/// Combines the segments of a warp one by one.
+fn fold_segments<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> F::Value {
     let segment_items = segment_items(size_of::<T>());
     let mut vectors = Vec::with_capacity(segment_items / lane_items(size_of::<T>()));
     let segments = items
@@ -92,11 +123,7 @@ fn fold_warp<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> F::Val
         vectors.clear();
         let lane = lane_items(size_of::<T>());
         for (vector, first) in segment.chunks(lane).zip((first..).step_by(lane)) {
-            let mut value = fold.lift(vector[0], first);
-            for (&item, index) in vector[1..].iter().zip(first + 1..) {
-                value = fold.combine(value, fold.lift(item, index));
-            }
-            vectors.push(value);
+            vectors.push(fold_vector(fold, vector, first));
         }
         fold_pairwise(fold, &mut vectors, segment_items / lane)
     });
@@ -105,7 +132,7 @@ fn fold_warp<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> F::Val
 
 /// Combines values pairwise, as in a perfect binary tree whose last leaves are the identity. `leaves` is a power of two
 /// and at least the number of values.
-fn fold_pairwise<T, F: Fold<T>>(
+pub(crate) fn fold_pairwise<T, F: Fold<T>>(
     fold: &F,
     values: &mut Vec<F::Value>,
     mut leaves: usize,

@@ -1,0 +1,95 @@
+//! Runs of equal adjacent items: unique items, run lengths, and values combined or scanned by key.
+//!
+//! ```text
+//! keys           a  a  b  c  c  c
+//! values         3  1  4  1  5  9
+//!
+//! unique      →  a  b  c               count → 3
+//! run lengths →  2  1  3
+//! sum by key  →  4  4 15
+//! scan by key →  3  4  4  1  6 15      the inclusive sums within each run
+//! ```
+//!
+//! Sort the input first, by [`RadixSort`](crate::radix_sort::RadixSort) for example, to bring all equal keys together.
+//! Two keys are equal if their bytes are equal: -0 differs from +0, and equal NaNs are equal.
+//!
+//! | goal | GPU | CPU | CUB |
+//! |---|---|---|---|
+//! | keep the first item of each run | [`Unique`] | [`cpu::unique`] | `DeviceSelect::Unique` |
+//! | keep the first key of each run and its value | [`UniqueByKey`] | [`cpu::unique_by_key`] | `DeviceSelect::UniqueByKey` |
+//! | find the key and the length of each run | [`RunLengths`] | [`cpu::run_lengths`] | `DeviceRunLengthEncode::Encode` |
+//! | combine the values of each run | [`ReduceByKey`] | [`cpu::reduce_by_key`] | `DeviceReduce::ReduceByKey` |
+//! | combine every prefix of each run | [`ScanByKey`] | [`cpu::exclusive_scan_by_key`], [`cpu::inclusive_scan_by_key`] | `DeviceScan::…ByKey` |
+//!
+//! All backends give the same bits, except for NaN payloads. For floating-point sums, the order of additions depends on
+//! the indices of the items of a run only, and not on the GPU.
+//!
+//! On a GPU, each operation is one launch with the single pass of [`select`](crate::select): a block finds the heads of
+//! the runs in its tile, and decoupled look-back (Merrill and Garland 2016) yields the number of runs before the tile
+//! and what the last of them has so far. It reads each item once.
+
+mod cpu_chunks;
+#[cfg(feature = "cuda")]
+mod by_key;
+pub mod cpu;
+#[cfg(feature = "cuda")]
+mod kernel_source;
+#[cfg(feature = "cuda")]
+mod lengths;
+mod tree;
+#[cfg(feature = "cuda")]
+mod scan_by_key;
+#[cfg(feature = "cuda")]
+mod unique;
+#[cfg(feature = "cuda")]
+mod workspace;
+
+use crate::{
+    Result,
+    arguments::{ArgumentNames, argument_names, check_len},
+};
+
+pub use crate::monoid::{Item, Operator};
+#[cfg(feature = "cuda")]
+pub use by_key::ReduceByKey;
+#[cfg(feature = "cuda")]
+pub use lengths::RunLengths;
+#[cfg(feature = "cuda")]
+pub use scan_by_key::ScanByKey;
+#[cfg(feature = "cuda")]
+pub use unique::{Unique, UniqueByKey};
+#[cfg(feature = "cuda")]
+pub use workspace::Workspace;
+
+/// Threads per block of all kernels.
+const BLOCK_THREADS: usize = 256;
+/// Items of a row of a tile: four of each of the 32 lanes of a warp.
+const ROW_ITEMS: usize = 4 * 32;
+/// Bytes of the items that a thread holds in registers, unless four items are larger.
+const THREAD_BYTES: usize = 128;
+/// The largest number of rows of each warp.
+const MAX_ROWS: usize = 8;
+
+const NAMES: ArgumentNames = argument_names!("runs", "keys");
+
+/// Returns the number of rows of each warp in a tile, of which a thread loads `bytes` bytes per item.
+const fn rows(bytes: usize) -> usize {
+    let rows = THREAD_BYTES / (4 * bytes);
+    if rows == 0 {
+        1
+    } else if rows < MAX_ROWS {
+        1 << rows.ilog2()
+    } else {
+        MAX_ROWS
+    }
+}
+
+/// Returns the number of items of a tile in which each warp has `rows` rows.
+const fn tile_items(rows: usize) -> usize {
+    BLOCK_THREADS / 32 * ROW_ITEMS * rows
+}
+
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
+fn check_values(keys: usize, values: usize) -> Result<()> {
+    check_len("the values of runs", values, keys)
+}

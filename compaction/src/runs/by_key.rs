@@ -1,0 +1,182 @@
+//! Values combined over the runs of their keys, on a GPU.
+
+use std::{alloc::Layout, marker::PhantomData, sync::Arc};
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaStream};
+
+use super::{
+    Item, NAMES, Operator, Workspace, check_values,
+    kernel_source::{check, of_keys},
+    rows, tile_items,
+};
+use crate::{
+    Count, CountWord, Result,
+    arguments::room_for_count,
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    monoid::operator_header,
+    select::item_layout,
+};
+
+/// The parameters of the kernel `reduce_by_key`: `(keys, values, count, capacity, is_given, keys_out, values_out, runs,
+/// workspace)`, with keys as bytes. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains
+/// their number, clamped to `capacity`.
+type ByKey<V, W> = (
+    In<u8>,
+    In<V>,
+    In<u32>,
+    u64,
+    u32,
+    InOut<u8>,
+    InOut<V>,
+    InOut<W>,
+    InOut<u64>,
+);
+
+/// The reduction of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceReduce::ReduceByKey`.
+///
+/// Keys are plain data of type `K` and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
+/// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
+///
+/// ```no_run
+/// use compaction::{Count, cuda, runs::{Operator, ReduceByKey, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let sums = ReduceByKey::<u8, f32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 4)?;
+///
+/// let keys = cuda::upload(&stream, b"aabc")?;
+/// let values = cuda::upload(&stream, &[0.5, 1.0, 2.0, 4.0])?;
+/// let (mut keys_out, mut values_out) = (cuda::zeroed(&stream, 4)?, cuda::zeroed(&stream, 4)?);
+/// let mut runs = cuda::zeroed(&stream, 1)?;
+/// sums.pairs(&stream, &keys, &values, Count::All, &mut keys_out, &mut values_out, &mut runs, &mut workspace)?;
+/// let runs = workspace.read(&stream, &runs)?;
+/// assert_eq!(cuda::download(&stream, &values_out.slice(..runs))?, [1.5, 2.0, 4.0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ReduceByKey<K: Pod, V: Item, W: CountWord = u32> {
+    operator: Operator,
+    kernel: Kernel<ByKey<V, W>>,
+    types: PhantomData<fn(K)>,
+}
+
+impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
+    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
+    /// earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, runs::{Operator, ReduceByKey}};
+    ///
+    /// let max = ReduceByKey::<u64, i32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Max)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Compiler::load`].
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: Operator,
+    ) -> Result<Self> {
+        let source = source::<V, W>(item_layout::<K>(), operator);
+        Ok(Self {
+            operator,
+            kernel: compiler.load(context, &source)?.kernel("reduce_by_key")?,
+            types: PhantomData,
+        })
+    }
+
+    /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::runs::{Operator, ReduceByKey};
+    ///
+    /// let sources = ReduceByKey::<u32, f32>::sources(Operator::Sum);
+    /// assert_eq!(sources[0].path(), "compaction/kernels/reduce_by_key.cu");
+    /// ```
+    pub fn sources(operator: Operator) -> Vec<Source> {
+        vec![source::<V, W>(item_layout::<K>(), operator)]
+    }
+
+    /// Returns the operator that combines the values.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, runs::{Operator, ReduceByKey}};
+    /// let sums = ReduceByKey::<u32, f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Sum)?;
+    /// assert_eq!(sums.operator(), Operator::Sum);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// Enqueues a call that writes the key of each run of equal keys to `keys_out`, the combined values of the run to
+    /// `values_out`, and the number of runs to `runs[0]`. Otherwise like
+    /// [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, runs::{Operator, ReduceByKey, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let max = ReduceByKey::<u8, u32>::new(&cuda::Compiler::new(), &context, Operator::Max)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let (keys, values) = (cuda::upload(&stream, b"aab")?, cuda::upload(&stream, &[3_u32, 7, 5])?);
+    /// let (mut keys_out, mut values_out) = (cuda::zeroed(&stream, 3)?, cuda::zeroed(&stream, 3)?);
+    /// let mut runs = cuda::zeroed(&stream, 1)?;
+    /// max.pairs(&stream, &keys, &values, Count::All, &mut keys_out, &mut values_out, &mut runs, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &values_out)?, [7, 5, 0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one thing that the operation reads or writes"
+    )]
+    pub fn pairs<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        count: Count<'a, W>,
+        keys_out: impl IntoViewMut<'a, K>,
+        values_out: impl IntoViewMut<'a, V>,
+        runs: impl IntoViewMut<'a, W>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, values) = (&keys.into_view(), values.into_view());
+        let keys_out = &mut keys_out.into_view_mut();
+        let values_out = values_out.into_view_mut();
+        let runs = &mut runs.into_view_mut();
+        check_values(keys.len(), values.len())?;
+        let room = keys_out.len().min(values_out.len());
+        let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));
+        let checked = check(keys.len(), count, room, tile, workspace)?;
+        let args = (
+            cuda::reinterpret(keys.slice(..))?,
+            values,
+            checked.item_count.count,
+            checked.item_count.capacity as u64,
+            u32::from(checked.item_count.is_given),
+            cuda::reinterpret_mut(keys_out)?,
+            values_out,
+            room_for_count(&NAMES, runs)?,
+            checked.words,
+        );
+        self.kernel.launch(stream, checked.launch, args)
+    }
+}
+
+fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
+    let path = "compaction/kernels/reduce_by_key.cu";
+    let text = include_str!("../../kernels/reduce_by_key.cu");
+    let source = Source::new(path, text).kernel::<ByKey<V, W>>("reduce_by_key");
+    let bytes = keys.size() + size_of::<V>();
+    let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
+    operator_header::<V>(source, operator)
+}

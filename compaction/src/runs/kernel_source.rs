@@ -1,0 +1,75 @@
+//! The definitions that the kernel files of runs share.
+
+use std::alloc::Layout;
+
+use cudarc::driver::CudaViewMut;
+
+use super::{BLOCK_THREADS, NAMES, Workspace};
+use crate::{
+    Count, CountWord, Result,
+    arguments::{ItemCount, check_room, check_workspace, is_wide},
+    cuda::{Launch, Source},
+    look_back,
+};
+
+/// The largest number of bytes of an item that a block stages in shared memory, so that it writes whole lines.
+const MAX_STAGED_BYTES: usize = 32;
+/// The widest vector that one instruction copies, in bytes.
+const WIDEST_VECTOR: usize = 16;
+
+/// Adds to a kernel source the definitions that `runs.cuh` needs, for tiles in which each warp has `rows` rows.
+/// `item_bytes` is the size of what a thread holds in registers and stages, for each item, and `has_values` whether that
+/// includes values, which are combined.
+pub(super) fn of_keys<W: CountWord>(
+    source: Source,
+    keys: Layout,
+    (item_bytes, has_values): (usize, bool),
+    rows: usize,
+) -> Source {
+    // As many as the registers permit.
+    let resident = match (rows * item_bytes, has_values) {
+        (33.., _) => 1,
+        (_, true) if is_wide::<W>() => 2,
+        (_, true) if item_bytes > 8 => 3,
+        _ => 4,
+    };
+    let source = source
+        .define("Word", W::NAME)
+        .constant("BLOCK_THREADS", BLOCK_THREADS as u32)
+        .constant("RUNS_BLOCKS", resident)
+        .constant("ROWS", rows as u32)
+        .constant("KEY_BYTES", keys.size() as u32)
+        .constant("KEY_ALIGN", keys.align().min(WIDEST_VECTOR) as u32)
+        .constant("STAGED", u32::from(item_bytes <= MAX_STAGED_BYTES));
+    look_back::declare(source)
+}
+
+/// The checked item count of a call.
+pub(super) struct Checked<'a> {
+    pub(super) item_count: ItemCount<'a>,
+    /// The header and the tile states of the workspace.
+    pub(super) words: CudaViewMut<'a, u64>,
+    pub(super) launch: Launch,
+}
+
+/// Checks the item count, the room of the outputs and the workspace of a call on `keys` keys, for a kernel whose tiles
+/// have `tile_items` items.
+pub(super) fn check<'a, K, V, W: CountWord>(
+    keys: usize,
+    count: Count<'a, W>,
+    room: usize,
+    tile_items: usize,
+    workspace: &'a mut Workspace<K, V>,
+) -> Result<Checked<'a>> {
+    let item_count = ItemCount::new(&NAMES, keys, count, &workspace.dummy_count)?;
+    check_room(NAMES.output, room, item_count.capacity)?;
+    let what = || NAMES.input.to_owned();
+    check_workspace(what, workspace.capacity, item_count.capacity)?;
+    // There is at least one block, because it writes the number of runs.
+    let blocks = item_count.capacity.div_ceil(tile_items).max(1);
+    Ok(Checked {
+        item_count,
+        words: workspace.states.words.as_view_mut(),
+        launch: Launch::blocks(blocks as u32, BLOCK_THREADS as u32),
+    })
+}

@@ -1,0 +1,253 @@
+//! Scans of the runs of keys on a GPU.
+
+use std::{alloc::Layout, marker::PhantomData, sync::Arc};
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+
+use super::{
+    Item, Operator, Workspace, check_values,
+    kernel_source::{check, of_keys},
+    rows, tile_items,
+};
+use crate::{
+    Count, CountWord, Result,
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    monoid::operator_header,
+    reduce,
+    select::item_layout,
+};
+
+/// The parameters of the kernel `scan_by_key`: `(keys, values, count, capacity, is_given, initial, out, inclusive,
+/// workspace)`, with keys as bytes. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains
+/// their number, clamped to `capacity`. `inclusive` is 0 or 1.
+type ScanKernel<V> = (
+    In<u8>,
+    In<V>,
+    In<u32>,
+    u64,
+    u32,
+    V,
+    InOut<V>,
+    u32,
+    InOut<u64>,
+);
+
+/// A scan of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceScan::ExclusiveSumByKey` and
+/// its relatives.
+///
+/// Keys are plain data of type `K` and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
+/// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
+///
+/// ```no_run
+/// use compaction::{Count, cuda, runs::{Operator, ScanByKey, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let scan = ScanByKey::<u8, u32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 4)?;
+///
+/// let (keys, values) = (cuda::upload(&stream, b"aaab")?, cuda::upload(&stream, &[3, 1, 4, 1])?);
+/// let mut out = cuda::zeroed(&stream, 4)?;
+/// scan.exclusive(&stream, &keys, &values, Count::All, &mut out, &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ScanByKey<K: Pod, V: Item, W: CountWord = u32> {
+    operator: Operator,
+    initial: V,
+    kernel: Kernel<ScanKernel<V>>,
+    types: PhantomData<fn(K, W)>,
+}
+
+impl<K: Pod, V: Item, W: CountWord> ScanByKey<K, V, W> {
+    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
+    /// earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, runs::{Operator, ScanByKey}};
+    ///
+    /// let scan = ScanByKey::<u64, f64>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Max)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Compiler::load`].
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: Operator,
+    ) -> Result<Self> {
+        let source = source::<V, W>(item_layout::<K>(), operator);
+        Ok(Self {
+            operator,
+            initial: reduce::cpu::items(operator, &[]),
+            kernel: compiler.load(context, &source)?.kernel("scan_by_key")?,
+            types: PhantomData,
+        })
+    }
+
+    /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::runs::{Operator, ScanByKey};
+    ///
+    /// let sources = ScanByKey::<u32, f32>::sources(Operator::Sum);
+    /// assert_eq!(sources[0].path(), "compaction/kernels/scan_by_key.cu");
+    /// ```
+    pub fn sources(operator: Operator) -> Vec<Source> {
+        vec![source::<V, W>(item_layout::<K>(), operator)]
+    }
+
+    /// Returns the operator that combines the values.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, runs::{Operator, ScanByKey}};
+    /// let scan = ScanByKey::<u32, f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Sum)?;
+    /// assert_eq!(scan.operator(), Operator::Sum);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// Sets the initial value of each run, which comes before its values. By default, it is the operator's identity.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, runs::{Operator, ScanByKey, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let scan = ScanByKey::<u8, u32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?.initial(100);
+    /// let (keys, values) = (cuda::upload(&stream, b"aab")?, cuda::upload(&stream, &[3, 1, 4])?);
+    /// let mut out = cuda::zeroed(&stream, 3)?;
+    /// scan.exclusive(&stream, &keys, &values, Count::All, &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [100, 103, 100]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    #[must_use]
+    pub fn initial(mut self, value: V) -> Self {
+        self.initial = value;
+        self
+    }
+
+    /// Enqueues a scan that writes to `out`, for each item, the combination of the initial value and of all values
+    /// before it in its run.
+    ///
+    /// `out` must have room for `count` values, or for as many as `keys` if the count is in device memory. Entries
+    /// behind the result keep their values. A device count larger than `keys` is clamped, and [`Workspace::check`]
+    /// reports it.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, runs::{Operator, ScanByKey, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = ScanByKey::<u8, u32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let (keys, values) = (cuda::upload(&stream, b"aab")?, cuda::upload(&stream, &[3, 1, 4])?);
+    /// let mut out = cuda::zeroed(&stream, 3)?;
+    /// scan.exclusive(&stream, &keys, &values, Count::Given(2), &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
+    pub fn exclusive<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, values) = (&keys.into_view(), values.into_view());
+        self.scan(
+            stream,
+            keys,
+            values,
+            count,
+            (out.into_view_mut(), false),
+            workspace,
+        )
+    }
+
+    /// Enqueues a scan that writes to `out`, for each item, the combination of the initial value and of all values in
+    /// its run up to and including its own. Otherwise like [`exclusive`](Self::exclusive).
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, runs::{Operator, ScanByKey, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = ScanByKey::<u8, u32>::new(&cuda::Compiler::new(), &context, Operator::Max)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let (keys, values) = (cuda::upload(&stream, b"aab")?, cuda::upload(&stream, &[3, 1, 4])?);
+    /// let mut out = cuda::zeroed(&stream, 3)?;
+    /// scan.inclusive(&stream, &keys, &values, Count::All, &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [3, 3, 4]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
+    pub fn inclusive<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, values) = (&keys.into_view(), values.into_view());
+        self.scan(
+            stream,
+            keys,
+            values,
+            count,
+            (out.into_view_mut(), true),
+            workspace,
+        )
+    }
+
+    /// Checks the arguments of a call and enqueues its launch.
+    fn scan(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: &CudaView<'_, K>,
+        values: CudaView<'_, V>,
+        count: Count<'_, W>,
+        (out, inclusive): (CudaViewMut<'_, V>, bool),
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        check_values(keys.len(), values.len())?;
+        let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));
+        let checked = check(keys.len(), count, out.len(), tile, workspace)?;
+        let args = (
+            cuda::reinterpret(keys.slice(..))?,
+            values,
+            checked.item_count.count,
+            checked.item_count.capacity as u64,
+            u32::from(checked.item_count.is_given),
+            self.initial,
+            out,
+            u32::from(inclusive),
+            checked.words,
+        );
+        self.kernel.launch(stream, checked.launch, args)
+    }
+}
+
+fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
+    let path = "compaction/kernels/scan_by_key.cu";
+    let text = include_str!("../../kernels/scan_by_key.cu");
+    let source = Source::new(path, text).kernel::<ScanKernel<V>>("scan_by_key");
+    let bytes = keys.size() + size_of::<V>();
+    let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
+    operator_header::<V>(source, operator)
+}
