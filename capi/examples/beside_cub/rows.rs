@@ -1,5 +1,7 @@
 //! The operations, in groups that share a file of CUB's calls.
 
+mod reduce;
+mod runs;
 mod scan;
 mod select;
 mod sort;
@@ -33,6 +35,16 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "sort",
         title: "Radix sort and classes",
         rows: sort::rows,
+    },
+    Group {
+        name: "reduce",
+        title: "Reductions",
+        rows: reduce::rows,
+    },
+    Group {
+        name: "runs",
+        title: "Runs of 8 equal keys",
+        rows: runs::rows,
     },
     Group {
         name: "tables",
