@@ -213,10 +213,12 @@ __device__ __forceinline__ void scatter(const Item (&held)[ITEMS_PER_THREAD], co
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++) sorted[ranks.at(item)] = held[item];
 }
 
+// Sorts a tile. load_values(values) loads this thread's values.
+template <class LoadValues>
 __device__ __forceinline__ void sweep_tile(
-    const Key *__restrict__ keys_in, const Value *__restrict__ values_in, Span tile, Digit digit,
-    const u64 *__restrict__ starts, u64 *next_starts, Key *__restrict__ keys_out, Value *__restrict__ values_out,
-    Control *control, Ticket ticket, Shared &shared)
+    const Key *__restrict__ keys_in, LoadValues load_values, Span tile, Digit digit, const u64 *__restrict__ starts,
+    u64 *next_starts, Key *__restrict__ keys_out, Value *__restrict__ values_out, Control *control, Ticket ticket,
+    Shared &shared)
 {
     Key keys[ITEMS_PER_THREAD];
     // Missing items of the last tile rank behind all of its keys and are never written.
@@ -242,8 +244,7 @@ __device__ __forceinline__ void sweep_tile(
 
     // In flight while the block looks back and writes the keys, whose registers the values reuse.
     Value values[ITEMS_PER_THREAD];
-    if constexpr (HAS_VALUES)
-        load_tile(values_in, tile, values, (Value)0, [](const Value *value) { return load_here(value); });
+    if constexpr (HAS_VALUES) load_values(values);
     if (threadIdx.x < BINS) {
         u32 before = 0;
         if (ticket.tile != 0) {
@@ -273,9 +274,11 @@ __device__ __forceinline__ void sweep_tile(
 }
 
 // Sorts the portion of the keys that begins at the item `portion` by the digit at bit `begin`. `starts` are the output
-// positions of its bins, and `next_starts` receives those of the next portion.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep(
-    const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
+// positions of its bins, and `next_starts` receives those of the next portion. load_values(tile, values) loads this
+// thread's values.
+template <class LoadValues>
+__device__ __forceinline__ void sweep(
+    const u8 *keys_in, LoadValues load_values, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
     const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
 {
     __shared__ Shared shared;
@@ -283,9 +286,41 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
     Ticket ticket;
     const u64 items = draw_ticket(control, ticket, [&] { return key_count(count, capacity, is_given, control); });
     const u64 first = portion + (u64)ticket.tile * TILE_ITEMS;
-    if (first < items)
+    if (first < items) {
+        const Span tile = {first, (u32)min((u64)TILE_ITEMS, items - first)};
         sweep_tile(
-            (const Key *)keys_in, (const Value *)values_in, {first, (u32)min((u64)TILE_ITEMS, items - first)},
-            digit_at(begin, end), starts, next_starts, (Key *)keys_out, (Value *)values_out, control, ticket, shared);
+            (const Key *)keys_in, [&](auto &values) { load_values(tile, values); }, tile, digit_at(begin, end), starts,
+            next_starts, (Key *)keys_out, (Value *)values_out, control, ticket, shared);
+    }
     retire(control, ticket.epoch);
 }
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep(
+    const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
+    const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
+{
+    const auto load_values = [=](Span tile, Value(&values)[ITEMS_PER_THREAD]) {
+        const Value *__restrict__ in = (const Value *)values_in;
+        load_tile(in, tile, values, (Value)0, [](const Value *value) { return load_here(value); });
+    };
+    sweep(
+        keys_in, load_values, count, capacity, is_given, portion, begin, end, starts, next_starts, keys_out, values_out,
+        workspace);
+}
+
+#ifdef MAKES_INDICES
+// The first pass of an argsort: the values are the indices of the keys.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep_indices(
+    const u8 *keys_in, const u8 *, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
+    const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
+{
+    const auto make_indices = [](Span tile, Value(&values)[ITEMS_PER_THREAD]) {
+        const u64 first = tile.first + warp_first_place<ITEMS_PER_THREAD>() + lane_index();
+#pragma unroll
+        for (u32 item = 0; item < ITEMS_PER_THREAD; item++) values[item] = (Value)(first + item * WARP_THREADS);
+    };
+    sweep(
+        keys_in, make_indices, count, capacity, is_given, portion, begin, end, starts, next_starts, keys_out, values_out,
+        workspace);
+}
+#endif

@@ -90,3 +90,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
                 move_ways(values, (Value *)values_out + zero, (Value *)values_out + one, tile, places, ways.survivors);
         });
 }
+
+#ifdef MAKES_INDICES
+// Writes the indices of the keys, the values of an argsort.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_indices(
+    const u32 *count, u64 capacity, u32 is_given, u8 *indices, u64 *workspace)
+{
+    const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
+    const u64 threads = (u64)gridDim.x * BLOCK_THREADS;
+    for (u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x; item < items; item += threads)
+        ((Value *)indices)[item] = (Value)item;
+}
+#endif

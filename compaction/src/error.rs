@@ -65,6 +65,18 @@ pub enum Error {
         /// The largest valid value of the number, inclusive.
         max: usize,
     },
+    /// A range of values is empty or too wide.
+    #[error(
+        "{what}: {got}, where a range {wanted} is possible; the start must be less than the end"
+    )]
+    InvalidRange {
+        /// Name of the range: `the range of histogram`.
+        what: &'static str,
+        /// The range that was found: `1.0..0.0`.
+        got: String,
+        /// Description of the possible ranges: `of a finite width`.
+        wanted: &'static str,
+    },
     /// An input has more items than the word type of counts or indices can represent. `u64` can represent any length.
     #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
     Uncountable {

@@ -146,7 +146,9 @@ mod count;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
+pub mod gather;
 pub mod guide;
+pub mod histogram;
 mod chained_scan;
 pub mod layout;
 pub mod partition;
@@ -158,6 +160,9 @@ mod names;
 mod parallel;
 pub mod reduce;
 pub mod scan;
+#[cfg(feature = "cuda")]
+mod scratch;
+pub mod segmented_reduce;
 pub mod select;
 pub mod select_columns;
 pub mod runs;

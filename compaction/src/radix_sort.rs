@@ -13,6 +13,8 @@
 //! the indices of larger records. Floats are sorted in the order of [`f32::total_cmp`]: -NaN, -∞, …, -0.0, 0.0, …, ∞,
 //! NaN, and keep their bits. The sort is stable in both directions and can be limited to a range of the keys' bits.
 //!
+//! An argsort gives the order of the keys as indices, here 3, 0, 5, 1, 4, 2. CUB: `DeviceRadixSort`.
+//!
 //! A radix sort (least significant digit first) sorts by one digit of the keys after the other. Each pass keeps the
 //! order of the pass before among equal digits, so in the end the highest digit decides, then the next one, and so on:
 //!
@@ -35,6 +37,8 @@
 //! pass and moves 384n bytes, and 256n more with values. Fewer bits take fewer passes: [`bits(0..16)`](RadixSort::bits)
 //! sorts keys below 2¹⁶ in half the time.
 
+#[cfg(feature = "cuda")]
+mod argsort;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 mod kernel_source;

@@ -35,7 +35,8 @@ headers!(
     "reduce.cuh",
     "ordered_look_back.cuh",
     "runs.cuh",
-    "by_key.cuh"
+    "by_key.cuh",
+    "segments.cuh"
 );
 
 /// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.

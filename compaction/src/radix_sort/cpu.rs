@@ -3,7 +3,12 @@
 use std::ops::Range;
 
 use super::{Key, NAMES, Order, check_bits, check_values};
-use crate::{Result, arguments::check_room, parallel, partition::cpu::split_by_bin};
+use crate::{
+    CountWord, Result,
+    arguments::{check_room, check_words},
+    parallel,
+    partition::cpu::split_by_bin,
+};
 
 /// Number of keys from which an input is sorted in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -99,6 +104,34 @@ pub fn pairs<K: Key, V: Copy + Send + Sync>(
         (*key_out, *value_out) = (key, value);
     }
     Ok(())
+}
+
+/// Writes the keys to `keys_out`, sorted by the bits `bits`, counted from the lowest, and the input index of each of them
+/// to `indices_out`. Keys with equal bits are in the order of their indices.
+///
+/// ```
+/// use compaction::radix_sort::{Order, cpu};
+///
+/// let (mut sorted, mut order) = ([0.0_f32; 4], [0_u32; 4]);
+/// cpu::argsort(Order::Descending, 0..32, &[0.25, 3.0, -1.0, 3.0], &mut sorted, &mut order)?;
+/// assert_eq!(order, [1, 3, 0, 2]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`keys`], and [`Uncountable`](crate::Error::Uncountable) for 2³² or more keys with indices of
+/// `u32`.
+pub fn argsort<K: Key, I: CountWord>(
+    order: Order,
+    bits: Range<u32>,
+    keys: &[K],
+    keys_out: &mut [K],
+    indices_out: &mut [I],
+) -> Result<()> {
+    check_words::<I>(NAMES.input, keys.len())?;
+    let indices: Vec<I> = (0..keys.len()).map(I::of_len).collect();
+    pairs(order, bits, keys, &indices, keys_out, indices_out)
 }
 
 fn check<K: Key>(len: usize, bits: &Range<u32>, out: usize) -> Result<()> {

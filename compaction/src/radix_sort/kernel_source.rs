@@ -20,6 +20,8 @@ pub(super) struct SortTypes {
     pub(super) value_bytes: u32,
     /// Name of the word type of counts in CUDA.
     word: &'static str,
+    /// Whether the values are the indices of the keys, which the kernels make themselves.
+    pub(super) makes_indices: bool,
     /// Whether counts have 8 bytes instead of 4.
     pub(super) has_wide_counts: bool,
 }
@@ -33,7 +35,16 @@ impl SortTypes {
             key_kind: K::KIND,
             value_bytes,
             word: W::NAME,
+            makes_indices: false,
             has_wide_counts: is_wide::<W>(),
+        }
+    }
+
+    /// Returns the types of an argsort with indices of `index_bytes` bytes, 4 or 8.
+    pub(super) const fn of_indices<K: Key, W: CountWord>(index_bytes: u32) -> Self {
+        Self {
+            makes_indices: true,
+            ..Self::of::<K, W>(index_bytes)
         }
     }
 

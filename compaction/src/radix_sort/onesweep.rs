@@ -113,13 +113,21 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
     .constant("WIDE", types.has_wide_counts.into())
     .kernel::<CountDigits>("radix_sort_count")
     .kernel::<Sweep>("radix_sort_onesweep");
+    let source = match types.makes_indices {
+        true => source
+            .define("MAKES_INDICES", "")
+            .kernel::<Sweep>("radix_sort_onesweep_indices"),
+        false => source,
+    };
     types.declare(source, order)
 }
 
 /// The loaded kernels of onesweep: `radix_sort_count` counts all digits, and `radix_sort_onesweep` sorts by one digit.
+/// `radix_sort_onesweep_indices` is the first pass of an argsort.
 #[derive(Debug)]
 pub(super) struct Onesweep {
     count: Kernel<CountDigits>,
+    first_sweep: Kernel<Sweep>,
     sweep: Kernel<Sweep>,
     multiprocessors: u32,
     tile_items: u32,
@@ -127,8 +135,13 @@ pub(super) struct Onesweep {
 
 impl Onesweep {
     pub(super) fn of(module: &Module, multiprocessors: u32, types: SortTypes) -> Result<Self> {
+        let first_sweep = match types.makes_indices {
+            true => "radix_sort_onesweep_indices",
+            false => "radix_sort_onesweep",
+        };
         Ok(Self {
             count: module.kernel("radix_sort_count")?,
+            first_sweep: module.kernel(first_sweep)?,
             sweep: module.kernel("radix_sort_onesweep")?,
             multiprocessors,
             tile_items: tile_items(types.key_bytes, types.value_bytes),
@@ -212,8 +225,12 @@ impl Onesweep {
                 tables.onesweep.slice_mut(..),
             );
             let blocks = (tiles - first_tile).min(PORTION_TILES.into()) as u32;
-            self.sweep
-                .launch(stream, Launch::blocks(blocks, THREADS), args)?;
+            let sweep = if pass == 0 {
+                &self.first_sweep
+            } else {
+                &self.sweep
+            };
+            sweep.launch(stream, Launch::blocks(blocks, THREADS), args)?;
         }
         Ok(())
     }

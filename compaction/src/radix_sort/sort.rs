@@ -50,17 +50,19 @@ use crate::{
 pub struct RadixSort<K, W = u32> {
     order: Order,
     strategy: Strategy,
-    bits: Range<u32>,
+    pub(super) bits: Range<u32>,
     compiler: Compiler,
     context: Arc<CudaContext>,
     /// The kernels for keys alone, for values of 4 bytes and for values of 8 bytes, each compiled when first needed.
     kernels: [OnceLock<Kernels>; 3],
+    /// The kernels for indices of 4 bytes and for indices of 8 bytes as values, each compiled when first needed.
+    index_kernels: [OnceLock<Kernels>; 2],
     types: PhantomData<fn(K, W)>,
 }
 
 /// The loaded kernels of one strategy, for one value size.
 #[derive(Debug)]
-enum Kernels {
+pub(super) enum Kernels {
     Onesweep(Onesweep),
     Split(Split),
 }
@@ -86,7 +88,7 @@ pub(super) struct SortBuffers<'a> {
 }
 
 impl<'a> SortBuffers<'a> {
-    fn new<T: Pod>(
+    pub(super) fn new<T: Pod>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
         scratch: &'a mut Buffer<u8>,
@@ -96,6 +98,27 @@ impl<'a> SortBuffers<'a> {
             out: cuda::reinterpret_mut(out)?,
             scratch: scratch.as_view_mut(),
         })
+    }
+
+    /// Groups the buffers of values that the first pass makes. `absent` is a dummy.
+    pub(super) fn without_input<T: Pod>(
+        absent: &'a CudaView<'_, u8>,
+        out: &'a mut CudaViewMut<'_, T>,
+        scratch: &'a mut Buffer<u8>,
+    ) -> Result<Self> {
+        Ok(Self {
+            input: absent.slice(..),
+            out: cuda::reinterpret_mut(out)?,
+            scratch: scratch.as_view_mut(),
+        })
+    }
+
+    /// Returns the buffer that the first pass reads if there is no input. `after` is the number of passes that follow.
+    pub(super) fn source(&mut self, after: u32) -> CudaViewMut<'_, u8> {
+        match after % 2 {
+            0 => self.scratch.slice_mut(..),
+            _ => self.out.slice_mut(..),
+        }
     }
 
     /// Returns (input, output) of a pass. `first` is whether it is the first pass, and `after` the number of passes
@@ -140,6 +163,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
             compiler: compiler.clone(),
             context: context.clone(),
             kernels: [const { OnceLock::new() }; 3],
+            index_kernels: [const { OnceLock::new() }; 2],
             types: PhantomData,
         };
         sort.kernels(0)?;
@@ -351,7 +375,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     }
 
     /// Checks a count against the keys and the workspace.
-    fn item_count<'a>(
+    pub(super) fn item_count<'a>(
         &self,
         keys: &CudaView<'_, K>,
         count: Count<'a, W>,
@@ -366,11 +390,20 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4,
     /// 8, or 0 for keys alone.
     fn kernels(&self, value_bytes: usize) -> Result<&Kernels> {
-        let slot = &self.kernels[value_bytes / 4];
+        let types = SortTypes::of::<K, W>(value_bytes as u32);
+        self.load(&self.kernels[value_bytes / 4], types)
+    }
+
+    /// Returns the kernels of an argsort with indices of `index_bytes` bytes, which are compiled at the first use.
+    pub(super) fn index_kernels(&self, index_bytes: usize) -> Result<&Kernels> {
+        let types = SortTypes::of_indices::<K, W>(index_bytes as u32);
+        self.load(&self.index_kernels[index_bytes / 8], types)
+    }
+
+    fn load<'a>(&self, slot: &'a OnceLock<Kernels>, types: SortTypes) -> Result<&'a Kernels> {
         if let Some(kernels) = slot.get() {
             return Ok(kernels);
         }
-        let types = SortTypes::of::<K, W>(value_bytes as u32);
         let (order, strategy) = (self.order, self.strategy);
         let kernels = Kernels::load(&self.compiler, &self.context, order, strategy, types)?;
         Ok(slot.get_or_init(|| kernels))
@@ -397,11 +430,11 @@ impl Kernels {
         let multiprocessors = cuda::multiprocessors(context)?;
         Ok(match strategy {
             Strategy::Onesweep => Self::Onesweep(Onesweep::of(&module, multiprocessors, types)?),
-            Strategy::Split => Self::Split(Split::of(&module, multiprocessors)?),
+            Strategy::Split => Self::Split(Split::of(&module, multiprocessors, types)?),
         })
     }
 
-    fn launch(
+    pub(super) fn launch(
         &self,
         stream: &Arc<CudaStream>,
         call: SortCall<'_>,

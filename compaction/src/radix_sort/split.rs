@@ -58,6 +58,10 @@ type Move = (
     InOut<u64>,
 );
 
+/// The parameters of the kernel `radix_sort_indices`: `(count, capacity, is_given, indices, workspace)`. It writes the
+/// indices of the keys.
+type MakeIndices = (In<u32>, u64, u32, InOut<u8>, InOut<u64>);
+
 pub(super) fn source(order: Order, types: SortTypes) -> Source {
     let source = Source::new(
         "compaction/kernels/radix_sort_split.cu",
@@ -68,6 +72,12 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
     .constant("PORTION_ITEMS", PORTION_ITEMS)
     .kernel::<Zeros>("radix_sort_zeros")
     .kernel::<Move>("radix_sort_split");
+    let source = match types.makes_indices {
+        true => source
+            .define("MAKES_INDICES", "")
+            .kernel::<MakeIndices>("radix_sort_indices"),
+        false => source,
+    };
     types.declare(source, order)
 }
 
@@ -77,12 +87,18 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
 pub(super) struct Split {
     zeros: Kernel<Zeros>,
     split: Kernel<Move>,
+    /// The kernel that makes the values of an argsort, and `None` if the values are given.
+    indices: Option<Kernel<MakeIndices>>,
     multiprocessors: u32,
 }
 
 impl Split {
-    pub(super) fn of(module: &Module, multiprocessors: u32) -> Result<Self> {
+    pub(super) fn of(module: &Module, multiprocessors: u32, types: SortTypes) -> Result<Self> {
+        let indices = types.makes_indices;
         Ok(Self {
+            indices: indices
+                .then(|| module.kernel("radix_sort_indices"))
+                .transpose()?,
             zeros: module.kernel("radix_sort_zeros")?,
             split: module.kernel("radix_sort_split")?,
             multiprocessors,
@@ -117,6 +133,17 @@ impl Split {
             bits if bits.is_empty() => call.key_bits..call.key_bits + 1,
             bits => bits.clone(),
         };
+        if let Some(make_indices) = &self.indices {
+            let args = (
+                call.item_count.count.slice(..),
+                items as u64,
+                call.item_count.is_given.into(),
+                call.values.source(bits.end - 1 - bits.start),
+                tables.split.slice_mut(..),
+            );
+            let blocks = chunks(items, self.multiprocessors);
+            make_indices.launch(stream, Launch::blocks(blocks, THREADS), args)?;
+        }
         for bit in bits.clone() {
             let after = bits.end - 1 - bit;
             self.pass(
@@ -143,7 +170,8 @@ impl Split {
         after: u32,
     ) -> Result<()> {
         let (keys_in, mut keys_out) = call.keys.pass(first, after);
-        let (values_in, mut values_out) = call.values.pass(first, after);
+        let has_input = first && self.indices.is_none();
+        let (values_in, mut values_out) = call.values.pass(has_input, after);
         let items = call.item_count.capacity;
         for portion in 0..portions(items) {
             let begin = portion * PORTION_ITEMS as usize;

@@ -1,0 +1,290 @@
+// histogram. Contract: compaction/src/histogram.rs.
+//
+// Each block counts in shared memory and adds its counts to the totals. There are three kinds of counters:
+// - `shared`: words of 32 bits, with several replicas of each bin, side by side. Lanes use different replicas, hence
+//   different banks, so that few bins are no bottleneck.
+// - `packed`: two bins per word, for many bins. A counter that wraps around adds 65,536 to the total.
+// - `global`: the totals themselves, for so many bins or so few items that the counts of a block do not pay.
+//
+// The totals are `out`, which histogram_clear has cleared, or with THROUGH_TABLE a table that is zero between launches:
+// the last block to finish copies it to `out` and clears it.
+
+#include "block.cuh"
+#include "look_back.cuh"
+
+constexpr u32 VECTOR_ITEMS = 16 / sizeof(ITEM);
+constexpr u32 BATCH = 4;  // vectors that a thread loads at a time
+constexpr u32 PACKED_BITS = 16;
+constexpr u32 PACKED_MAX = (1u << PACKED_BITS) - 1;
+
+// The bins and where their totals are.
+struct Bins {
+    u32 bins;
+    u32 log_replicas;   // of the counters in shared memory
+    u32 through_table;  // nonzero: the totals are the table in the workspace
+    u32 shared_bounds;  // nonzero: the bounds are copied to shared memory, behind this many words
+};
+
+extern __shared__ u32 dynamic[];
+
+// -------------------------------------------------------------------------------------------------- from items to bins
+// The functions return a number of `bins` or more for an item of no bin.
+
+// Returns the upper half of the product.
+__device__ __forceinline__ u64 multiply_high(u64 left, u64 right)
+{
+    const u64 low = (left & 0xffffffff) * (right & 0xffffffff);
+    const u64 middle = (left >> 32) * (right & 0xffffffff) + (low >> 32);
+    const u64 other = (left & 0xffffffff) * (right >> 32) + (middle & 0xffffffff);
+    return (left >> 32) * (right >> 32) + (middle >> 32) + (other >> 32);
+}
+
+// Bins of equal width. Twin: Sample::even_bin in src/histogram/sample.rs.
+struct EvenBins {
+    Level lower, upper;
+    Scale scale;  // floats: bins per unit; integers: 2^64 / (upper - lower), rounded down
+    u32 shift;    // integers: below 32 if the width of a bin is 2^shift
+    u32 bins;
+
+    __device__ __forceinline__ u32 of(ITEM item) const
+    {
+        const Level level = (Level)item;
+        if (!(level >= lower && level < upper)) return bins;
+        if constexpr (IS_FLOAT<ITEM>) {
+            return min((u32)((level - lower) * scale), bins - 1);
+        } else {
+            const u32 above = (u32)(level - lower);
+            if (shift < 32) return above >> shift;
+            const u64 scaled = (u64)above * bins, width = (u64)(upper - lower);
+            const u64 bin = multiply_high(scaled, scale);  // exact, or less by one
+            return (u32)(scaled - bin * width >= width ? bin + 1 : bin);
+        }
+    }
+};
+
+// Bins between consecutive bounds.
+struct BoundedBins {
+    const Level *bounds;
+    u32 bins;
+
+    __device__ __forceinline__ u32 of(ITEM item) const
+    {
+        const Level level = (Level)item;
+        u32 not_above = 0;  // number of bounds that are known not to be above the item
+        for (u32 left = bins + 1; left > 0;) {
+            const u32 half = left / 2;
+            const bool is_not_above = bounds[not_above + half] <= level;
+            not_above = is_not_above ? not_above + half + 1 : not_above;
+            left = is_not_above ? left - half - 1 : half;
+        }
+        return not_above - 1;
+    }
+};
+
+// The item is the number of its bin, counted from `least`.
+struct KeyBins {
+    u32 least;
+
+    __device__ __forceinline__ u32 of(ITEM item) const { return (u32)item - least; }
+};
+
+// ------------------------------------------------------------------------------------------------------------ counters
+
+struct GlobalCounters {
+    Word *totals;
+
+    __device__ __forceinline__ void set_up(u32) const {}
+    __device__ __forceinline__ void flush(u32, u64 *) const {}
+
+    // Counts the lanes' items. All lanes call it.
+    __device__ __forceinline__ void count(u32 bin, bool counts) const
+    {
+        const u32 wanted = counts ? bin : ~0u;
+        if (__all_sync(ALL_LANES, wanted == __shfl_sync(ALL_LANES, wanted, 0))) {
+            if (counts && lane_index() == 0) atomicAdd(totals + bin, (Word)WARP_THREADS);
+        } else if (counts) {
+            atomicAdd(totals + bin, (Word)1);
+        }
+    }
+};
+
+struct SharedCounters {
+    Word *totals;
+    u32 log_replicas;
+
+    __device__ __forceinline__ void set_up(u32 bins) const
+    {
+        for (u32 counter = threadIdx.x; counter < bins << log_replicas; counter += BLOCK_THREADS) dynamic[counter] = 0;
+    }
+    __device__ __forceinline__ void count(u32 bin, bool counts) const
+    {
+        const u32 replica = lane_index() & ((1u << log_replicas) - 1);
+        if (counts) atomicAdd(dynamic + ((bin << log_replicas) | replica), 1u);
+    }
+    // Adds the counters to the totals, or to a table if there is one.
+    __device__ __forceinline__ void flush(u32 bins, u64 *table) const
+    {
+        const u32 counters = bins << log_replicas;
+        for (u32 first = warp_index() * WARP_THREADS; first < counters; first += BLOCK_THREADS) {
+            const u32 counter = first + lane_index();
+            u32 sum = counter < counters ? dynamic[counter] : 0;
+            for (u32 distance = 1; distance >> log_replicas == 0; distance *= 2)
+                sum += __shfl_xor_sync(ALL_LANES, sum, distance);
+            if (sum == 0 || (counter & ((1u << log_replicas) - 1)) != 0) continue;
+            if (table != nullptr)
+                atomicAdd(table + (counter >> log_replicas), (u64)sum);
+            else
+                atomicAdd(totals + (counter >> log_replicas), (Word)sum);
+        }
+    }
+};
+
+struct PackedCounters {
+    Word *totals;
+
+    __device__ __forceinline__ void set_up(u32 bins) const
+    {
+        for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) dynamic[word] = 0;
+    }
+    __device__ __forceinline__ void count(u32 bin, bool counts) const
+    {
+        if (!counts) return;
+        u32 *word = dynamic + bin / 2;
+        if (bin % 2 == 1) {
+            if (atomicAdd(word, 1u << PACKED_BITS) >> PACKED_BITS == PACKED_MAX) wrapped(bin, 1);
+            return;
+        }
+        const u32 before = atomicAdd(word, 1u);
+        if ((before & PACKED_MAX) != PACKED_MAX) return;
+        // The carry has reached the counter above. It is taken back, and either step may have wrapped that one around.
+        wrapped(bin, 1);
+        if (before >> PACKED_BITS == PACKED_MAX) wrapped(bin + 1, 1);
+        if (atomicAdd(word, 0u - (1u << PACKED_BITS)) >> PACKED_BITS == 0) wrapped(bin + 1, -1);
+    }
+    __device__ __forceinline__ void flush(u32 bins, u64 *) const
+    {
+        for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) {
+            const u32 pair = dynamic[word], low = pair & PACKED_MAX, high = pair >> PACKED_BITS;
+            if (low != 0) atomicAdd(totals + 2 * word, (Word)low);
+            if (high != 0) atomicAdd(totals + 2 * word + 1, (Word)high);
+        }
+    }
+
+  private:
+    // Above the last bin of an odd number there is a counter without a total. It holds only carries that are not yet taken
+    // back, so it never wraps around.
+    __device__ __forceinline__ void wrapped(u32 bin, i32 times) const
+    {
+        atomicAdd(totals + bin, (Word)((i64)times << PACKED_BITS));
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------------- the kernels
+
+// Calls count(item, exists) for all items of the grid, by vectors of 16 bytes where they are aligned. All lanes of a warp
+// call it together.
+template <class Count>
+__device__ __forceinline__ void for_each_item(const ITEM *__restrict__ items, u64 item_count, Count count)
+{
+    struct Items {
+        ITEM items[VECTOR_ITEMS];
+    };
+    const u64 thread = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x, threads = (u64)gridDim.x * BLOCK_THREADS;
+    const u64 head = min(item_count, (u64)(16 - (u64)items % 16) % 16 / sizeof(ITEM));
+    const u64 vectors = (item_count - head) / VECTOR_ITEMS;
+    const uint4 *aligned = (const uint4 *)(items + head);
+    for (u64 first = thread; first - lane_index() < vectors; first += BATCH * threads) {
+        uint4 batch[BATCH];
+#pragma unroll
+        for (u32 vector = 0; vector < BATCH; vector++)
+            if (first + vector * threads < vectors) batch[vector] = aligned[first + vector * threads];
+#pragma unroll
+        for (u32 vector = 0; vector < BATCH; vector++) {
+            const u64 at = first + vector * threads;
+            if (at - lane_index() >= vectors) break;
+            const Items here = bits_as<Items>(batch[vector]);
+#pragma unroll
+            for (u32 item = 0; item < VECTOR_ITEMS; item++) count(here.items[item], at < vectors);
+        }
+    }
+    if (thread >= WARP_THREADS) return;
+    // The ends have fewer than 32 items together.
+    const u64 tail = item_count - head - vectors * VECTOR_ITEMS;
+    const bool exists = thread < head + tail;
+    const u64 at = thread < head ? thread : vectors * VECTOR_ITEMS + thread;
+    count(exists ? items[at] : (ITEM)0, exists);
+}
+
+// Copies the table to `out` and clears it, in the last block to finish.
+__device__ __forceinline__ void finish(u32 bins, Word *out, u64 *finished, u64 *table)
+{
+    __shared__ bool is_last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = atomicAdd(finished, 1ull) == gridDim.x - 1;
+        if (is_last) *finished = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!is_last) return;
+    for (u32 bin = threadIdx.x; bin < bins; bin += BLOCK_THREADS) out[bin] = (Word)atomicExch(table + bin, 0ull);
+}
+
+template <class Map, class Counters>
+__device__ __forceinline__ void histogram(
+    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, const Map &map, const Counters &counters,
+    const Bins &bins, Word *out, u64 *workspace)
+{
+    Control *control = (Control *)workspace;
+    u64 *finished = control->states(), *table = bins.through_table ? finished + 1 : nullptr;
+    u64 item_count = capacity;
+    if (!is_given) {
+        const u64 said = *(const Word *)count;
+        report_overrun(said, capacity, control);
+        item_count = min(said, capacity);
+    }
+    counters.set_up(bins.bins);
+    __syncthreads();
+    for_each_item(items, item_count, [&](ITEM item, bool exists) {
+        const u32 bin = map.of(item);
+        counters.count(bin, exists && bin < bins.bins);
+    });
+    __syncthreads();
+    counters.flush(bins.bins, table);
+    if (bins.through_table) finish(bins.bins, out, finished, table);
+}
+
+// Copies the bounds to shared memory if there is room, and returns where they are.
+__device__ __forceinline__ const Level *nearest_bounds(const Level *bounds, const Bins &bins)
+{
+    if (bins.shared_bounds == 0) return bounds;
+    Level *copy = (Level *)(dynamic + bins.shared_bounds);
+    for (u32 bound = threadIdx.x; bound <= bins.bins; bound += BLOCK_THREADS) copy[bound] = bounds[bound];
+    return copy;
+}
+
+// Defines the kernels histogram_MAP_global, _shared and _packed. The parameters of a map are in parentheses.
+#define EXPANDED(...) __VA_ARGS__
+#define KERNEL_WITH(NAME, PARAMETERS, MAP, COUNTERS)                                                                    \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) NAME(                                                   \
+        const ITEM *items, const u32 *count, u64 capacity, u32 is_given, EXPANDED PARAMETERS, Bins bins, Word *out,     \
+        u64 *workspace)                                                                                                 \
+    {                                                                                                                   \
+        histogram(items, count, capacity, is_given, MAP, COUNTERS, bins, out, workspace);                               \
+    }
+#define KERNELS(MAP_NAME, PARAMETERS, MAP)                                                                              \
+    KERNEL_WITH(histogram_##MAP_NAME##_global, PARAMETERS, MAP, GlobalCounters{out})                                    \
+    KERNEL_WITH(histogram_##MAP_NAME##_shared, PARAMETERS, MAP, (SharedCounters{out, bins.log_replicas}))               \
+    KERNEL_WITH(histogram_##MAP_NAME##_packed, PARAMETERS, MAP, PackedCounters{out})
+
+KERNELS(even, (Level lower, Level upper, Scale scale, u32 shift), (EvenBins{lower, upper, scale, shift, bins.bins}))
+KERNELS(bounds, (const Level *bounds), (BoundedBins{nearest_bounds(bounds, bins), bins.bins}))
+KERNELS(keys, (u32 least), KeyBins{least})
+
+// Clears the totals.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) histogram_clear(Word *out, u32 bins)
+{
+    const u32 bin = blockIdx.x * BLOCK_THREADS + threadIdx.x;
+    if (bin < bins) out[bin] = 0;
+}

@@ -1,0 +1,290 @@
+//! The segmented reduction on a GPU.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use cudarc::driver::{CudaContext, CudaStream};
+
+use super::{CHUNK_ITEMS, ITEMS, Item, NAMES, Operator, Workspace, check_length};
+use crate::{
+    Count, CountWord, Result,
+    arguments::{ItemCount, check_room},
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    look_back,
+    scratch::{Operation, Sizes},
+};
+
+/// Threads per block. Warps work independently of each other.
+const BLOCK_THREADS: u32 = 256;
+/// The largest number of slots of a warp, each with one chunk. It is limited by the lanes of a warp.
+const MAX_WARP_SLOTS: u64 = 32;
+/// The smallest number of slots of a warp, which are reduced at a time.
+const MIN_WARP_SLOTS: u64 = 8;
+/// Number of warps per multiprocessor from which a warp takes more slots.
+const ENOUGH_WARPS: u64 = 128;
+
+/// The parameters of the kernel `segmented_reduce_by_offsets`: `(items, item_count, offsets, count, capacity, is_given,
+/// warp_slots, out, scratch, workspace)`.
+type ByOffsets<T, W> = (
+    In<T>,
+    u64,
+    In<W>,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    InOut<T>,
+    InOut<u64>,
+    InOut<u64>,
+);
+/// The parameters of the kernel `segmented_reduce_of_length`: `(items, length, count, capacity, is_given, warp_slots,
+/// out, scratch, workspace)`.
+type OfLength<T> = (
+    In<T>,
+    u64,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    InOut<T>,
+    InOut<u64>,
+    InOut<u64>,
+);
+
+/// The operation of a [`Workspace`] of this module.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Reduction<T>(PhantomData<T>);
+
+impl<T: 'static> Operation for Reduction<T> {
+    const NAME: &'static str = "segmented_reduce";
+    const UNITS: &'static str = ITEMS;
+
+    /// One partial value of up to 8 bytes, and one counter of 4 bytes, for each half of a chunk.
+    fn sizes(items: usize) -> Sizes {
+        let halves = items / (CHUNK_ITEMS / 2) + 2;
+        Sizes {
+            zeroed_words: halves.div_ceil(2),
+            bytes: 8 * halves,
+        }
+    }
+}
+
+fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+    let text = include_str!("../../kernels/segmented_reduce.cu");
+    let source = Source::new("compaction/kernels/segmented_reduce.cu", text)
+        .define("ITEM", T::NAME)
+        .define("Word", W::NAME)
+        .define("OPERATOR", operator.cuda_name())
+        .constant("BLOCK_THREADS", BLOCK_THREADS)
+        .constant("CHUNK", CHUNK_ITEMS as u32)
+        .kernel::<ByOffsets<T, W>>("segmented_reduce_by_offsets")
+        .kernel::<OfLength<T>>("segmented_reduce_of_length");
+    look_back::declare(source)
+}
+
+/// A segmented reduction on a GPU with one operator. CUB: `DeviceSegmentedReduce`.
+///
+/// Items have type `T`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more items.
+///
+/// Each method enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can
+/// be captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
+///
+/// ```no_run
+/// use compaction::{Count, cuda, segmented_reduce::{Operator, SegmentedReduce, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let reduce = SegmentedReduce::<f32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 6)?;
+///
+/// let items = cuda::upload(&stream, &[1e8_f32, 1e8, 1.0, 2.0, 3.0, 0.5])?;
+/// let offsets = cuda::upload(&stream, &[0_u32, 2, 5, 6])?;
+/// let mut sums = cuda::zeroed(&stream, 3)?;
+/// reduce.by_offsets(&stream, &items, &offsets, Count::All, &mut sums, &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &sums)?, [2e8, 6.0, 0.5]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SegmentedReduce<T: Item, W: CountWord = u32> {
+    multiprocessors: u32,
+    by_offsets: Kernel<ByOffsets<T, W>>,
+    of_length: Kernel<OfLength<T>>,
+}
+
+impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
+    /// Compiles the kernels for `T`, `operator` and offsets of type `W`, or loads them if compiled earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, segmented_reduce::{Operator, SegmentedReduce}};
+    ///
+    /// let reduce = SegmentedReduce::<u32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Max)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Compiler::load`].
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: Operator,
+    ) -> Result<Self> {
+        let module = compiler.load(context, &source::<T, W>(operator))?;
+        Ok(Self {
+            multiprocessors: cuda::multiprocessors(context)?,
+            by_offsets: module.kernel("segmented_reduce_by_offsets")?,
+            of_length: module.kernel("segmented_reduce_of_length")?,
+        })
+    }
+
+    /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::segmented_reduce::{Operator, SegmentedReduce};
+    ///
+    /// let sources = SegmentedReduce::<f32>::sources(Operator::Sum);
+    /// assert_eq!(sources[0].path(), "compaction/kernels/segmented_reduce.cu");
+    /// ```
+    pub fn sources(operator: Operator) -> Vec<Source> {
+        vec![source::<T, W>(operator)]
+    }
+
+    /// Enqueues a reduction of the segments between consecutive offsets: segment s has the items from `offsets[s]` to
+    /// before `offsets[s + 1]`.
+    ///
+    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have room
+    /// for as many items. A device count that is too large is clamped, and the workspace's `check` reports it.
+    ///
+    /// No offset may be less than the one before it, or the results of this and later calls with the workspace are
+    /// unspecified. Offsets beyond the last item count as the end of the buffer. No other memory is accessed in either
+    /// case.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_reduce::{Operator, SegmentedReduce, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let reduce = SegmentedReduce::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+    /// let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// let items = cuda::upload(&stream, &[3_u32, 1, 4, 1, 5, 9])?;
+    /// let offsets = cuda::upload(&stream, &[0_u32, 2, 2, 6])?;
+    /// let mut sums = cuda::zeroed(&stream, 3)?;
+    /// reduce.by_offsets(&stream, &items, &offsets, Count::All, &mut sums, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &sums)?, [4, 0, 19]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count of more segments than there are;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more segments with counts of `u32`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall) for a workspace of fewer items; and the errors of
+    /// [`Kernel::launch`](crate::cuda::Kernel::launch).
+    pub fn by_offsets<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: impl IntoView<'a, T>,
+        offsets: impl IntoView<'a, W>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let (items, offsets) = (items.into_view(), offsets.into_view());
+        let out = out.into_view_mut();
+        let segments = offsets.len().saturating_sub(1);
+        workspace.check_capacity(items.len())?;
+        let Workspace {
+            states,
+            scratch,
+            dummy_count,
+            ..
+        } = workspace;
+        let item_count = ItemCount::new(&NAMES, segments, count, dummy_count)?;
+        check_room(NAMES.output, out.len(), item_count.capacity)?;
+        let (launch, warp_slots) = self.launch(item_count.capacity, items.len());
+        let args = (
+            items.slice(..),
+            items.len() as u64,
+            offsets,
+            item_count.count,
+            item_count.capacity as u64,
+            item_count.is_given.into(),
+            warp_slots,
+            out,
+            cuda::reinterpret_into(scratch.as_view_mut())?,
+            states.words.as_view_mut(),
+        );
+        self.by_offsets.launch(stream, launch, args)
+    }
+
+    /// Enqueues a reduction of segments of `length` items each. Otherwise like [`by_offsets`](Self::by_offsets).
+    ///
+    /// [`Count::All`] means as many whole segments as `items` has. Items behind them are ignored.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_reduce::{Operator, SegmentedReduce, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let reduce = SegmentedReduce::<u32>::new(&cuda::Compiler::new(), &context, Operator::Max)?;
+    /// let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// let items = cuda::upload(&stream, &[3_u32, 1, 4, 1, 5, 9])?;
+    /// let mut maxima = cuda::zeroed(&stream, 2)?;
+    /// reduce.of_length(&stream, &items, 3, Count::All, &mut maxima, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &maxima)?, [4, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`by_offsets`](Self::by_offsets), and
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a length of 0.
+    pub fn of_length<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: impl IntoView<'a, T>,
+        length: usize,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let (items, out) = (items.into_view(), out.into_view_mut());
+        check_length(length)?;
+        workspace.check_capacity(items.len())?;
+        let Workspace {
+            states,
+            scratch,
+            dummy_count,
+            ..
+        } = workspace;
+        let item_count = ItemCount::new(&NAMES, items.len() / length, count, dummy_count)?;
+        check_room(NAMES.output, out.len(), item_count.capacity)?;
+        let (launch, warp_slots) = self.launch(item_count.capacity, items.len());
+        let args = (
+            items,
+            length as u64,
+            item_count.count,
+            item_count.capacity as u64,
+            item_count.is_given.into(),
+            warp_slots,
+            out,
+            cuda::reinterpret_into(scratch.as_view_mut())?,
+            states.words.as_view_mut(),
+        );
+        self.of_length.launch(stream, launch, args)
+    }
+
+    /// Returns the launch for up to this many segments and items, and the number of slots of a warp.
+    fn launch(&self, segments: usize, items: usize) -> (Launch, u32) {
+        let slots = segments as u64 + (items / CHUNK_ITEMS) as u64 + 1;
+        let warps = ENOUGH_WARPS * u64::from(self.multiprocessors);
+        let warp_slots = (slots / warps).clamp(MIN_WARP_SLOTS, MAX_WARP_SLOTS);
+        let warp_slots = warp_slots / MIN_WARP_SLOTS * MIN_WARP_SLOTS;
+        let block_slots = warp_slots * u64::from(BLOCK_THREADS / 32);
+        let blocks = slots.div_ceil(block_slots);
+        (
+            Launch::blocks(blocks as u32, BLOCK_THREADS),
+            warp_slots as u32,
+        )
+    }
+}
