@@ -25,7 +25,12 @@ struct Bins {
     u32 shared_bounds;  // nonzero: the bounds are copied to shared memory, behind this many words
 };
 
-extern __shared__ u32 dynamic[];
+// The counters of the block.
+__device__ __forceinline__ u32 *counters_of_block()
+{
+    extern __shared__ u32 dynamic[];
+    return dynamic;
+}
 
 // -------------------------------------------------------------------------------------------------- from items to bins
 // The functions return a number of `bins` or more for an item of no bin.
@@ -114,12 +119,12 @@ struct SharedCounters {
 
     __device__ __forceinline__ void set_up(u32 bins) const
     {
-        for (u32 counter = threadIdx.x; counter < bins << log_replicas; counter += BLOCK_THREADS) dynamic[counter] = 0;
+        for (u32 counter = threadIdx.x; counter < bins << log_replicas; counter += BLOCK_THREADS) counters_of_block()[counter] = 0;
     }
     __device__ __forceinline__ void count(u32 bin, bool counts) const
     {
         const u32 replica = lane_index() & ((1u << log_replicas) - 1);
-        if (counts) atomicAdd(dynamic + ((bin << log_replicas) | replica), 1u);
+        if (counts) atomicAdd(counters_of_block() + ((bin << log_replicas) | replica), 1u);
     }
     // Adds the counters to the totals, or to a table if there is one.
     __device__ __forceinline__ void flush(u32 bins, u64 *table) const
@@ -127,7 +132,7 @@ struct SharedCounters {
         const u32 counters = bins << log_replicas;
         for (u32 first = warp_index() * WARP_THREADS; first < counters; first += BLOCK_THREADS) {
             const u32 counter = first + lane_index();
-            u32 sum = counter < counters ? dynamic[counter] : 0;
+            u32 sum = counter < counters ? counters_of_block()[counter] : 0;
             for (u32 distance = 1; distance >> log_replicas == 0; distance *= 2)
                 sum += __shfl_xor_sync(ALL_LANES, sum, distance);
             if (sum == 0 || (counter & ((1u << log_replicas) - 1)) != 0) continue;
@@ -144,12 +149,12 @@ struct PackedCounters {
 
     __device__ __forceinline__ void set_up(u32 bins) const
     {
-        for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) dynamic[word] = 0;
+        for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) counters_of_block()[word] = 0;
     }
     __device__ __forceinline__ void count(u32 bin, bool counts) const
     {
         if (!counts) return;
-        u32 *word = dynamic + bin / 2;
+        u32 *word = counters_of_block() + bin / 2;
         if (bin % 2 == 1) {
             if (atomicAdd(word, 1u << PACKED_BITS) >> PACKED_BITS == PACKED_MAX) wrapped(bin, 1);
             return;
@@ -164,7 +169,7 @@ struct PackedCounters {
     __device__ __forceinline__ void flush(u32 bins, u64 *) const
     {
         for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) {
-            const u32 pair = dynamic[word], low = pair & PACKED_MAX, high = pair >> PACKED_BITS;
+            const u32 pair = counters_of_block()[word], low = pair & PACKED_MAX, high = pair >> PACKED_BITS;
             if (low != 0) atomicAdd(totals + 2 * word, (Word)low);
             if (high != 0) atomicAdd(totals + 2 * word + 1, (Word)high);
         }
@@ -259,7 +264,7 @@ __device__ __forceinline__ void histogram(
 __device__ __forceinline__ const Level *nearest_bounds(const Level *bounds, const Bins &bins)
 {
     if (bins.shared_bounds == 0) return bounds;
-    Level *copy = (Level *)(dynamic + bins.shared_bounds);
+    Level *copy = (Level *)(counters_of_block() + bins.shared_bounds);
     for (u32 bound = threadIdx.x; bound <= bins.bins; bound += BLOCK_THREADS) copy[bound] = bounds[bound];
     return copy;
 }

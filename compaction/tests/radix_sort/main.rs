@@ -10,6 +10,7 @@ mod random;
 #[path = "../common/spills.rs"]
 mod spills;
 
+mod argsort;
 mod cuda;
 mod huge;
 
@@ -147,6 +148,8 @@ fn main() {
         });
     add_tests!(tests;
         test "" self { names_are_parsed, floats_are_in_their_total_order, the_cpu_refuses_invalid_arguments }
+        test "" argsort { the_cpu_argsorts }
+        gpu "cuda_" argsort { argsorts, argsorts_a_count_from_the_device }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
             sorts, sorts_windows_of_bits, sorts_in_random_cases, sorts_many_keys,
@@ -400,6 +403,7 @@ fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
             RadixSort::<u32>::sources(Order::Ascending, strategy),
             RadixSort::<u32>::sources_pairs::<u32>(Order::Ascending, strategy),
             RadixSort::<f64>::sources_pairs::<f64>(Order::Descending, strategy),
+            RadixSort::<f32>::sources_argsort::<u32>(Order::Descending, strategy),
         ]
     });
     let sources: Vec<_> = sources.flatten().collect();
