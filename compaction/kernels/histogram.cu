@@ -13,7 +13,7 @@
 #include "look_back.cuh"
 
 constexpr u32 VECTOR_ITEMS = 16 / sizeof(ITEM);
-constexpr u32 BATCH = 4;  // vectors that a thread loads at a time
+constexpr u32 BATCH = sizeof(ITEM) == 1 ? 2 : 4;  // vectors that a thread loads at a time
 constexpr u32 PACKED_BITS = 16;
 constexpr u32 PACKED_MAX = (1u << PACKED_BITS) - 1;
 

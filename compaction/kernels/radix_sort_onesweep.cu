@@ -243,7 +243,7 @@ __device__ __forceinline__ void sweep_tile(
     scatter(keys, ranks, shared.keys);
 
     // In flight while the block looks back and writes the keys, whose registers the values reuse.
-    Value values[ITEMS_PER_THREAD];
+    [[maybe_unused]] Value values[ITEMS_PER_THREAD];
     if constexpr (HAS_VALUES) load_values(values);
     if (threadIdx.x < BINS) {
         u32 before = 0;

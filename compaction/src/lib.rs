@@ -151,6 +151,7 @@ pub mod guide;
 pub mod histogram;
 mod chained_scan;
 pub mod layout;
+pub mod merge_sort;
 pub mod partition;
 pub mod radix_sort;
 #[cfg(feature = "cuda")]
@@ -163,6 +164,7 @@ pub mod scan;
 #[cfg(feature = "cuda")]
 mod scratch;
 pub mod segmented_reduce;
+pub mod segmented_sort;
 pub mod select;
 pub mod select_columns;
 pub mod runs;

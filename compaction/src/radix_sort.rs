@@ -60,9 +60,13 @@ use crate::{
     names::known_by_name,
 };
 
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_source::SortTypes;
 pub use key::Key;
 #[cfg(feature = "cuda")]
 pub use sort::RadixSort;
+#[cfg(feature = "cuda")]
+pub(crate) use sort::{check_aligned, check_value};
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 

@@ -53,7 +53,8 @@ pub struct Workspace<O> {
     pub(crate) scratch: Buffer<u8>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(crate) dummy_count: Buffer<u64>,
-    capacity: usize,
+    /// The largest number of items of a call.
+    pub(crate) capacity: usize,
     operation: PhantomData<fn(O)>,
 }
 

@@ -1,8 +1,10 @@
 //! The operations, in groups that share a file of CUB's calls.
 
+mod histogram;
 mod reduce;
 mod runs;
 mod scan;
+mod segments;
 mod select;
 mod sort;
 mod tables;
@@ -45,6 +47,16 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "runs",
         title: "Runs of 8 equal keys",
         rows: runs::rows,
+    },
+    Group {
+        name: "histogram",
+        title: "Histograms",
+        rows: histogram::rows,
+    },
+    Group {
+        name: "segments",
+        title: "Segments of 64 items",
+        rows: segments::rows,
     },
     Group {
         name: "tables",

@@ -36,7 +36,8 @@ headers!(
     "ordered_look_back.cuh",
     "runs.cuh",
     "by_key.cuh",
-    "segments.cuh"
+    "segments.cuh",
+    "merge.cuh"
 );
 
 /// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.

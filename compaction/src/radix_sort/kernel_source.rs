@@ -13,7 +13,7 @@ pub(super) fn source(order: Order, strategy: Strategy, types: SortTypes) -> Sour
 
 /// The types of a sort, as its kernels distinguish them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SortTypes {
+pub(crate) struct SortTypes {
     pub(super) key_bytes: u32,
     key_kind: u32,
     /// Size of a value in bytes: 4, 8, or 0 for keys alone.
@@ -29,7 +29,7 @@ pub(super) struct SortTypes {
 impl SortTypes {
     /// Returns the types of a sort of keys `K` with counts `W`, and values of `value_bytes` bytes: 4, 8, or 0 for keys
     /// alone.
-    pub(super) const fn of<K: Key, W: CountWord>(value_bytes: u32) -> Self {
+    pub(crate) const fn of<K: Key, W: CountWord>(value_bytes: u32) -> Self {
         Self {
             key_bytes: size_of::<K>() as u32,
             key_kind: K::KIND,
@@ -50,7 +50,7 @@ impl SortTypes {
 
     /// Adds to a kernel source the definitions that `radix_sort.cuh` needs: key type, value size, sort order and word
     /// type of counts.
-    pub(super) fn declare(self, source: Source, order: Order) -> Source {
+    pub(crate) fn declare(self, source: Source, order: Order) -> Source {
         let source = source
             .define("Word", self.word)
             .constant("KEY_BYTES", self.key_bytes)

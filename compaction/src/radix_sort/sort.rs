@@ -411,7 +411,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
 }
 
 /// Fails to compile unless a value has 4 or 8 bytes.
-const fn check_value<V>() {
+pub(crate) const fn check_value<V>() {
     assert!(
         size_of::<V>() == 4 || size_of::<V>() == 8,
         "a value has 4 or 8 bytes"
@@ -449,7 +449,10 @@ impl Kernels {
 
 /// Returns [`Error::Reinterpret`](crate::Error::Reinterpret) unless both buffers are aligned to the size of a value, so
 /// that kernels can access whole values.
-fn check_aligned<V: Pod>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
+pub(crate) fn check_aligned<V: Pod>(
+    values: &CudaView<'_, V>,
+    out: &mut CudaViewMut<'_, V>,
+) -> Result<()> {
     if size_of::<V>() == 8 {
         cuda::reinterpret::<V, u64>(values.slice(..))?;
         cuda::reinterpret_mut::<V, u64>(out)?;

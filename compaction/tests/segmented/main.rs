@@ -1,4 +1,4 @@
-//! Tests of `segmented_reduce`: the CPU against naive loops, and the GPU against the CPU.
+//! Tests of `segmented_reduce` and `segmented_sort`: the CPU against naive loops, and the GPU against the CPU.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,6 +12,7 @@ mod random;
 mod spills;
 
 mod reduce;
+mod sort;
 
 use rand::RngExt;
 
@@ -31,6 +32,13 @@ fn main() {
             equals_the_cpu, reduces_equal_lengths, takes_views_that_start_anywhere,
             reads_its_count_from_the_device, counts_in_64_bits, clamps_invalid_offsets,
             replays_a_captured_call, refuses_invalid_arguments,
+        }
+        test "sort_" sort { sorts_each_segment_on_the_cpu, refuses_invalid_arguments_on_the_cpu }
+        nvrtc_shared "sort_" sort { kernels_compile_with_few_spills }
+        gpu "cuda_sort_" sort {
+            equals_the_cpu, sorts_keys_of_each_size, sorts_equal_lengths, takes_views_that_start_anywhere,
+            reads_its_count_from_the_device, clamps_invalid_offsets, replays_a_captured_call,
+            refuses_invalid_arguments,
         }
     )
     .run()

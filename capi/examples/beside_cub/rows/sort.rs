@@ -2,6 +2,7 @@
 
 use compaction::{
     Count, cuda,
+    gather::{self, Gather, Scatter},
     partition::{self, Classes},
     radix_sort::{Order, RadixSort, Strategy, Workspace},
 };
@@ -15,6 +16,8 @@ use crate::{
 pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
     keys(bench, log2_items)?;
     pairs(bench, log2_items)?;
+    argsort(bench, log2_items)?;
+    gather(bench, log2_items)?;
     classes(bench, log2_items)
 }
 
@@ -85,6 +88,76 @@ fn pairs(bench: &mut Bench, log2_items: u32) -> Result<()> {
             sorted_values,
             &mut workspace,
         )?)
+    })
+}
+
+fn argsort(bench: &mut Bench, log2_items: u32) -> Result<()> {
+    let items = 1 << log2_items;
+    let keys = inputs::random(items, u32::MAX);
+    // CUB reads the indices.
+    let indices: Vec<u32> = (0..items as u32).collect();
+    let sort = RadixSort::<u32>::new(
+        &bench.compiler,
+        &bench.context,
+        Order::Ascending,
+        Strategy::Onesweep,
+    )?;
+    let mut workspace = Workspace::<u32, u32>::with_capacity(&bench.stream, items)?;
+    let work = Work {
+        name: "argsort of u32",
+        log2_items,
+        inputs: &[bytemuck::cast_slice(&keys), bytemuck::cast_slice(&indices)],
+        outputs: &[4 * items, 4 * items],
+        bytes: 12 * items,
+        peer: Some("sort_pairs_u32"),
+        is_exact: true,
+    };
+    bench.row(&work, |stream, inputs, outputs| {
+        let keys = read::<u32>(&inputs[0])?;
+        let [sorted_keys, order] = outputs else {
+            unreachable!("the row has two outputs")
+        };
+        let (sorted_keys, order) = (write(sorted_keys)?, write::<u32>(order)?);
+        Ok(sort.argsort(stream, keys, Count::All, sorted_keys, order, &mut workspace)?)
+    })
+}
+
+/// Indices in blocks of 32 neighbors, as those of sorted records often are.
+fn gather(bench: &mut Bench, log2_items: u32) -> Result<()> {
+    let items = 1 << log2_items;
+    let random = inputs::random(items, u32::MAX);
+    let blocks = inputs::random(items / 32, (items / 32) as u32);
+    let indices: Vec<u32> = (0..items as u32)
+        .map(|item| 32 * blocks[item as usize / 32] + item % 32)
+        .collect();
+    let mut workspace = gather::Workspace::new(&bench.stream)?;
+    let gather = Gather::<u32>::new(&bench.compiler, &bench.context)?;
+    let scatter = Scatter::<u32>::new(&bench.compiler, &bench.context)?;
+    let work = Work {
+        name: "gather u32",
+        log2_items,
+        inputs: &[
+            bytemuck::cast_slice(&random),
+            bytemuck::cast_slice(&indices),
+        ],
+        outputs: &[4 * items],
+        bytes: 12 * items,
+        peer: None,
+        is_exact: true,
+    };
+    bench.row(&work, |stream, inputs, outputs| {
+        let (items, indices) = (read::<u32>(&inputs[0])?, read::<u32>(&inputs[1])?);
+        let out = write::<u32>(&mut outputs[0])?;
+        Ok(gather.items(stream, items, indices, Count::All, out, &mut workspace)?)
+    })?;
+    let work = Work {
+        name: "scatter u32",
+        ..work
+    };
+    bench.row(&work, |stream, inputs, outputs| {
+        let (items, indices) = (read::<u32>(&inputs[0])?, read::<u32>(&inputs[1])?);
+        let out = write::<u32>(&mut outputs[0])?;
+        Ok(scatter.items(stream, items, indices, Count::All, out, &mut workspace)?)
     })
 }
 

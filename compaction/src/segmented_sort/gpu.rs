@@ -1,0 +1,666 @@
+//! The segmented sort on a GPU.
+
+use std::{
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+};
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+
+use super::{KEYS, Key, NAMES, Order, Workspace, check_length, check_values};
+use crate::{
+    Count, CountWord, Result,
+    arguments::{ItemCount, check_room},
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    radix_sort::{SortTypes, check_aligned, check_value},
+    scratch::{Operation, Sizes},
+};
+
+/// Threads per block of all kernels.
+const BLOCK_THREADS: u32 = 256;
+/// Items of the longest segment that a warp sorts, as in the kernel.
+const SHORT: usize = 256;
+/// The largest number of segments of a warp.
+const MAX_WARP_SEGMENTS: usize = 32;
+/// The smallest number of segments of a warp, which sorts so many at a time.
+const MIN_WARP_SEGMENTS: usize = 4;
+/// Number of warps per multiprocessor from which a warp takes more segments.
+const ENOUGH_WARPS: usize = 32;
+/// Blocks per multiprocessor of the kernels for long segments, which stride over the list of chunks.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Alignment of the parts of the scratch memory in bytes.
+const ALIGN: usize = 256;
+/// Size of an entry in the list of chunks in bytes.
+const CHUNK_BYTES: usize = 24;
+
+/// The parameters of the kernel `segmented_sort_by_offsets`: `(keys, values, item_count, offsets, count, capacity,
+/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`.
+type ByOffsets<W> = (
+    In<u8>,
+    In<u8>,
+    u64,
+    In<W>,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u64>,
+    u64,
+    InOut<u64>,
+);
+/// The parameters of the kernel `segmented_sort_of_length`: `(keys, values, length, count, capacity, is_given,
+/// warp_segments, keys_out, values_out, list, list_capacity, workspace)`.
+type OfLength = (
+    In<u8>,
+    In<u8>,
+    u64,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u64>,
+    u64,
+    InOut<u64>,
+);
+/// The parameters of the kernel `segmented_sort_tiles`: `(keys, values, is_last, keys_out, values_out, keys_scratch,
+/// values_scratch, list, list_capacity, workspace)`. `is_last` is 1 in the last launch of a call, and 0 in the others.
+type Tiles = (
+    In<u8>,
+    In<u8>,
+    u32,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u64>,
+    u64,
+    InOut<u64>,
+);
+/// The parameters of the kernel `segmented_sort_merge`: `(round, is_last, keys_out, values_out, keys_scratch,
+/// values_scratch, list, list_capacity, workspace)`. It merges runs of 2^round tiles.
+type Merge = (
+    u32,
+    u32,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u64>,
+    u64,
+    InOut<u64>,
+);
+
+/// Returns the items per thread that sorts a tile in shared memory. An odd number avoids bank conflicts.
+const fn items_per_thread(key_bytes: usize, value_bytes: usize) -> u32 {
+    // An entry in shared memory also has an index if there are values.
+    match (key_bytes, value_bytes) {
+        (1 | 2 | 4, 0) | (1 | 2, _) => 15,
+        (8, 0) | (4, _) => 7,
+        _ => 3,
+    }
+}
+
+/// Returns the items of a tile that a block sorts.
+const fn tile_items(key_bytes: usize, value_bytes: usize) -> usize {
+    (BLOCK_THREADS * items_per_thread(key_bytes, value_bytes)) as usize
+}
+
+/// Returns the largest number of chunks in the list: a segment that is not short has one chunk more than whole tiles.
+const fn list_capacity(items: usize, tile_items: usize) -> usize {
+    items / tile_items + items / (SHORT + 1) + 1
+}
+
+/// Returns the number of rounds of merges that sort as many items.
+fn merge_rounds(items: usize, tile_items: usize) -> u32 {
+    let tiles = items.div_ceil(tile_items).max(1);
+    tiles.next_power_of_two().ilog2()
+}
+
+/// The operation of a [`Workspace`] of this module.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Sorting<K, V>(PhantomData<(K, V)>);
+
+impl<K: Key, V: 'static> Operation for Sorting<K, V> {
+    const NAME: &'static str = "segmented_sort";
+    const UNITS: &'static str = KEYS;
+
+    /// The number of chunks and of finished blocks; the list of chunks, and copies of keys and values.
+    fn sizes(items: usize) -> Sizes {
+        let [list, keys, values] = part_bytes::<K>(items, size_of::<V>());
+        Sizes {
+            zeroed_words: 2,
+            bytes: list
+                .saturating_add(keys)
+                .saturating_add(values)
+                .saturating_add(2 * ALIGN),
+        }
+    }
+}
+
+/// Returns the sizes of the list of chunks and of the copies of keys and values.
+fn part_bytes<K>(items: usize, value_bytes: usize) -> [usize; 3] {
+    let chunks = list_capacity(items, tile_items(size_of::<K>(), value_bytes));
+    [
+        chunks.saturating_mul(CHUNK_BYTES),
+        items.saturating_mul(size_of::<K>()),
+        items.saturating_mul(value_bytes),
+    ]
+    .map(|bytes| bytes.saturating_add(ALIGN - 1) / ALIGN * ALIGN)
+}
+
+/// The loaded kernels for one size of values.
+#[derive(Debug)]
+struct Kernels<W: CountWord> {
+    tile_items: usize,
+    by_offsets: Kernel<ByOffsets<W>>,
+    of_length: Kernel<OfLength>,
+    tiles: Kernel<Tiles>,
+    merge: Kernel<Merge>,
+}
+
+/// The segments of a call.
+enum Segments<'a, W> {
+    /// Those between consecutive offsets.
+    Between(CudaView<'a, W>),
+    /// Those of this length.
+    OfLength(usize),
+}
+
+fn source<K: Key, W: CountWord>(order: Order, value_bytes: usize) -> Source {
+    let text = include_str!("../../kernels/segmented_sort.cu");
+    let source = Source::new("compaction/kernels/segmented_sort.cu", text)
+        .constant("BLOCK_THREADS", BLOCK_THREADS)
+        .constant(
+            "ITEMS_PER_THREAD",
+            items_per_thread(size_of::<K>(), value_bytes),
+        )
+        .kernel::<ByOffsets<W>>("segmented_sort_by_offsets")
+        .kernel::<OfLength>("segmented_sort_of_length")
+        .kernel::<Tiles>("segmented_sort_tiles")
+        .kernel::<Merge>("segmented_sort_merge");
+    SortTypes::of::<K, W>(value_bytes as u32).declare(source, order)
+}
+
+/// A segmented sort on a GPU in one order. CUB: `DeviceSegmentedSort`.
+///
+/// Keys have type `K`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more keys.
+///
+/// Each method enqueues its kernels on the caller's stream and returns: one launch if no segment can be longer than 256
+/// items, and otherwise another one for tiles and one for each round of merges that the longest possible segment needs. It
+/// allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at any
+/// item of a larger buffer. The input is not changed.
+///
+/// ```no_run
+/// use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let sort = SegmentedSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending)?;
+/// let mut workspace = Workspace::<u32>::with_capacity(&stream, 7)?;
+///
+/// let keys = cuda::upload(&stream, &[3_u32, 1, 4, 1, 5, 9, 2])?;
+/// let offsets = cuda::upload(&stream, &[0_u32, 2, 2, 7])?;
+/// let mut out = cuda::zeroed(&stream, 7)?;
+/// sort.keys_by_offsets(&stream, &keys, &offsets, Count::All, &mut out, &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 1, 2, 4, 5, 9]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SegmentedSort<K, W: CountWord = u32> {
+    order: Order,
+    compiler: Compiler,
+    context: Arc<CudaContext>,
+    multiprocessors: u32,
+    /// The kernels for keys alone, for values of 4 bytes and for values of 8 bytes, each compiled when first needed.
+    kernels: [OnceLock<Kernels<W>>; 3],
+    key: PhantomData<fn(K)>,
+}
+
+impl<K: Key, W: CountWord> SegmentedSort<K, W> {
+    /// Compiles the kernels for keys without values, or loads them if compiled earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, segmented_sort::{Order, SegmentedSort}};
+    ///
+    /// let sort = SegmentedSort::<f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Order::Descending)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Compiler::load`].
+    pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, order: Order) -> Result<Self> {
+        let sort = Self {
+            order,
+            compiler: compiler.clone(),
+            context: context.clone(),
+            multiprocessors: cuda::multiprocessors(context)?,
+            kernels: [const { OnceLock::new() }; 3],
+            key: PhantomData,
+        };
+        sort.kernels(0)?;
+        Ok(sort)
+    }
+
+    /// Compiles the kernels for values of the size of `V`, or loads them if compiled earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, segmented_sort::{Order, SegmentedSort}};
+    ///
+    /// let sort = SegmentedSort::<f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Order::Ascending)?;
+    /// sort.prepare_pairs::<u32>()?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Compiler::load`].
+    pub fn prepare_pairs<V: Pod>(&self) -> Result<()> {
+        const { check_value::<V>() };
+        self.kernels(size_of::<V>()).map(drop)
+    }
+
+    /// Returns the kernel files for keys without values, for an [`Archive`](crate::cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::segmented_sort::{Order, SegmentedSort};
+    ///
+    /// let sources = SegmentedSort::<f32>::sources(Order::Ascending);
+    /// assert_eq!(sources[0].path(), "compaction/kernels/segmented_sort.cu");
+    /// ```
+    pub fn sources(order: Order) -> Vec<Source> {
+        vec![source::<K, W>(order, 0)]
+    }
+
+    /// Returns the kernel files for values of the size of `V`, for an [`Archive`](crate::cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::segmented_sort::{Order, SegmentedSort};
+    ///
+    /// let sources = SegmentedSort::<f32>::sources_pairs::<u64>(Order::Ascending);
+    /// assert!(sources[0].text()?.contains("constexpr u32 VALUE_BYTES = 8;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn sources_pairs<V: Pod>(order: Order) -> Vec<Source> {
+        const { check_value::<V>() };
+        vec![source::<K, W>(order, size_of::<V>())]
+    }
+
+    /// Enqueues a sort of the keys of each segment between consecutive offsets: segment s has the keys from `offsets[s]` to
+    /// before `offsets[s + 1]`. Entries of `out` outside all segments keep their values.
+    ///
+    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have room for
+    /// as many keys as `keys`. A device count that is too large is clamped, and the workspace's `check` reports it.
+    ///
+    /// No offset may be less than the one before it, or the results of this and later calls with the workspace are
+    /// unspecified. Offsets beyond the last key count as the end of the buffer. No other memory is accessed in either case.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let sort = SegmentedSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending)?;
+    /// let mut workspace = Workspace::<u32>::with_capacity(&stream, 4)?;
+    /// let keys = cuda::upload(&stream, &[2_u32, 1, 7, 6])?;
+    /// let offsets = cuda::upload(&stream, &[0_u32, 2, 4])?;
+    /// let mut out = cuda::zeroed(&stream, 4)?;
+    /// sort.keys_by_offsets(&stream, &keys, &offsets, Count::All, &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 6, 7]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count of more segments than there are;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more segments with counts of `u32`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
+    /// [`Kernel::launch`](crate::cuda::Kernel::launch).
+    pub fn keys_by_offsets<'a, V: 'static>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        offsets: impl IntoView<'a, W>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, K>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, out) = (keys.into_view(), out.into_view_mut());
+        let values = None;
+        let kernels = self.kernels(0)?;
+        let segments = Segments::Between(offsets.into_view());
+        self.sort(
+            stream,
+            kernels,
+            (keys, out),
+            values,
+            (segments, count),
+            workspace,
+        )
+    }
+
+    /// Enqueues a sort of the keys of each segment of `length` keys. Otherwise like
+    /// [`keys_by_offsets`](Self::keys_by_offsets).
+    ///
+    /// [`Count::All`] means as many whole segments as `keys` has. Keys behind them are ignored.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let sort = SegmentedSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending)?;
+    /// let mut workspace = Workspace::<u32>::with_capacity(&stream, 4)?;
+    /// let keys = cuda::upload(&stream, &[2_u32, 1, 7, 6])?;
+    /// let mut out = cuda::zeroed(&stream, 4)?;
+    /// sort.keys_of_length(&stream, &keys, 2, Count::All, &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 6, 7]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`keys_by_offsets`](Self::keys_by_offsets), and
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a length of 0.
+    pub fn keys_of_length<'a, V: 'static>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        length: usize,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, K>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, out) = (keys.into_view(), out.into_view_mut());
+        let values = None;
+        let kernels = self.kernels(0)?;
+        let segments = Segments::OfLength(length);
+        self.sort(
+            stream,
+            kernels,
+            (keys, out),
+            values,
+            (segments, count),
+            workspace,
+        )
+    }
+
+    /// Enqueues a sort of each segment that writes the sorted keys to `keys_out`, and each key's value to the same index of
+    /// `values_out`. Otherwise like [`keys_by_offsets`](Self::keys_by_offsets). A value has 4 or 8 bytes; another size does
+    /// not compile.
+    ///
+    /// The kernels are compiled at the first call. Call [`prepare_pairs`](Self::prepare_pairs) before, for example before a
+    /// graph capture.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let sort = SegmentedSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending)?;
+    /// let mut workspace = Workspace::<u32, u32>::with_capacity(&stream, 4)?;
+    /// let keys = cuda::upload(&stream, &[2_u32, 1, 7, 6])?;
+    /// let offsets = cuda::upload(&stream, &[0_u32, 2, 4])?;
+    /// let values = cuda::upload(&stream, &[10_u32, 11, 12, 13])?;
+    /// let (mut sorted, mut moved) = (cuda::zeroed(&stream, 4)?, cuda::zeroed(&stream, 4)?);
+    /// sort.pairs_by_offsets(
+    ///     &stream, &keys, &values, &offsets, Count::All, &mut sorted, &mut moved, &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &moved)?, [11, 10, 13, 12]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`keys_by_offsets`](Self::keys_by_offsets) and [`prepare_pairs`](Self::prepare_pairs);
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys; and
+    /// [`Error::Reinterpret`](crate::Error::Reinterpret) for values that are not aligned to their size.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one thing that the operation reads or writes"
+    )]
+    pub fn pairs_by_offsets<'a, V: Pod>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        offsets: impl IntoView<'a, W>,
+        count: Count<'a, W>,
+        keys_out: impl IntoViewMut<'a, K>,
+        values_out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, out) = (keys.into_view(), keys_out.into_view_mut());
+        const { check_value::<V>() };
+        let values = values.into_view();
+        let mut values_out = values_out.into_view_mut();
+        check_values(keys.len(), values.len())?;
+        check_room(NAMES.output, values_out.len(), keys.len())?;
+        check_aligned(&values, &mut values_out)?;
+        let values = Some((
+            cuda::reinterpret(values)?,
+            cuda::reinterpret_into(values_out)?,
+        ));
+        let kernels = self.kernels(size_of::<V>())?;
+        let segments = Segments::Between(offsets.into_view());
+        self.sort(
+            stream,
+            kernels,
+            (keys, out),
+            values,
+            (segments, count),
+            workspace,
+        )
+    }
+
+    /// Enqueues a sort of each segment of `length` keys that writes the sorted keys to `keys_out`, and each key's value to the
+    /// same index of `values_out`. Otherwise like [`pairs_by_offsets`](Self::pairs_by_offsets) and
+    /// [`keys_of_length`](Self::keys_of_length).
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let sort = SegmentedSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending)?;
+    /// let mut workspace = Workspace::<u32, u32>::with_capacity(&stream, 4)?;
+    /// let keys = cuda::upload(&stream, &[2_u32, 1, 7, 6])?;
+    /// let values = cuda::upload(&stream, &[10_u32, 11, 12, 13])?;
+    /// let (mut sorted, mut moved) = (cuda::zeroed(&stream, 4)?, cuda::zeroed(&stream, 4)?);
+    /// sort.pairs_of_length(
+    ///     &stream, &keys, &values, 2, Count::All, &mut sorted, &mut moved, &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &moved)?, [11, 10, 13, 12]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`pairs_by_offsets`](Self::pairs_by_offsets), and
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a length of 0.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one thing that the operation reads or writes"
+    )]
+    pub fn pairs_of_length<'a, V: Pod>(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        length: usize,
+        count: Count<'a, W>,
+        keys_out: impl IntoViewMut<'a, K>,
+        values_out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let (keys, out) = (keys.into_view(), keys_out.into_view_mut());
+        const { check_value::<V>() };
+        let values = values.into_view();
+        let mut values_out = values_out.into_view_mut();
+        check_values(keys.len(), values.len())?;
+        check_room(NAMES.output, values_out.len(), keys.len())?;
+        check_aligned(&values, &mut values_out)?;
+        let values = Some((
+            cuda::reinterpret(values)?,
+            cuda::reinterpret_into(values_out)?,
+        ));
+        let kernels = self.kernels(size_of::<V>())?;
+        let segments = Segments::OfLength(length);
+        self.sort(
+            stream,
+            kernels,
+            (keys, out),
+            values,
+            (segments, count),
+            workspace,
+        )
+    }
+
+    /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4, 8, or
+    /// 0 for keys alone.
+    fn kernels(&self, value_bytes: usize) -> Result<(&Kernels<W>, usize)> {
+        let slot = &self.kernels[value_bytes / 4];
+        if let Some(kernels) = slot.get() {
+            return Ok((kernels, value_bytes));
+        }
+        let source = source::<K, W>(self.order, value_bytes);
+        let module = self.compiler.load(&self.context, &source)?;
+        let kernels = Kernels {
+            tile_items: tile_items(size_of::<K>(), value_bytes),
+            by_offsets: module.kernel("segmented_sort_by_offsets")?,
+            of_length: module.kernel("segmented_sort_of_length")?,
+            tiles: module.kernel("segmented_sort_tiles")?,
+            merge: module.kernel("segmented_sort_merge")?,
+        };
+        Ok((slot.get_or_init(|| kernels), value_bytes))
+    }
+
+    /// Checks the arguments of a call and enqueues its launches.
+    fn sort<V: 'static>(
+        &self,
+        stream: &Arc<CudaStream>,
+        (kernels, value_bytes): (&Kernels<W>, usize),
+        (keys, mut out): (CudaView<'_, K>, CudaViewMut<'_, K>),
+        values: Option<(CudaView<'_, u8>, CudaViewMut<'_, u8>)>,
+        (segments, count): (Segments<'_, W>, Count<'_, W>),
+        workspace: &mut Workspace<K, V>,
+    ) -> Result<()> {
+        let items = keys.len();
+        let (segment_count, longest) = match &segments {
+            Segments::Between(offsets) => (offsets.len().saturating_sub(1), items),
+            Segments::OfLength(length) => {
+                check_length(*length)?;
+                (items / length, *length)
+            }
+        };
+        workspace.check_capacity(items)?;
+        check_room(NAMES.output, out.len(), items)?;
+        let Workspace {
+            states,
+            scratch,
+            dummy_count,
+            ..
+        } = workspace;
+        let words = &mut states.words;
+        let item_count = ItemCount::new(&NAMES, segment_count, count, dummy_count)?;
+        let [list_bytes, key_bytes, values_bytes] = part_bytes::<K>(items, value_bytes);
+        let mut scratch = scratch.as_view_mut();
+        let (mut list, mut rest) = scratch.split_at_mut(list_bytes);
+        let (mut keys_scratch, mut rest) = rest.split_at_mut(key_bytes);
+        let (mut values_scratch, mut rest) = rest.split_at_mut(values_bytes.max(ALIGN));
+        let mut list = cuda::reinterpret_mut::<u8, u64>(&mut list)?;
+        let chunks = (list.len() * size_of::<u64>() / CHUNK_BYTES) as u64;
+        let keys = cuda::reinterpret::<K, u8>(keys)?;
+        let mut keys_out = cuda::reinterpret_mut::<K, u8>(&mut out)?;
+        let (values, mut values_out) = match values {
+            Some(values) => values,
+            // Dummies that no kernel accesses.
+            None => (
+                cuda::reinterpret(dummy_count.as_view())?,
+                rest.slice_mut(..),
+            ),
+        };
+
+        let capacity = item_count.capacity;
+        let warps = ENOUGH_WARPS * self.multiprocessors as usize;
+        let warp_segments = (capacity / warps).clamp(MIN_WARP_SEGMENTS, MAX_WARP_SEGMENTS);
+        let warp_segments = warp_segments / MIN_WARP_SEGMENTS * MIN_WARP_SEGMENTS;
+        let blocks = capacity.div_ceil(warp_segments * (BLOCK_THREADS / 32) as usize);
+        let launch = Launch::blocks(blocks.max(1) as u32, BLOCK_THREADS);
+        match segments {
+            Segments::Between(offsets) => {
+                let args = (
+                    keys.slice(..),
+                    values.slice(..),
+                    items as u64,
+                    offsets,
+                    item_count.count,
+                    capacity as u64,
+                    item_count.is_given.into(),
+                    warp_segments as u32,
+                    keys_out.slice_mut(..),
+                    values_out.slice_mut(..),
+                    list.slice_mut(..),
+                    chunks,
+                    words.as_view_mut(),
+                );
+                kernels.by_offsets.launch(stream, launch, args)?;
+            }
+            Segments::OfLength(length) => {
+                let args = (
+                    keys.slice(..),
+                    values.slice(..),
+                    length as u64,
+                    item_count.count,
+                    capacity as u64,
+                    item_count.is_given.into(),
+                    warp_segments as u32,
+                    keys_out.slice_mut(..),
+                    values_out.slice_mut(..),
+                    list.slice_mut(..),
+                    chunks,
+                    words.as_view_mut(),
+                );
+                kernels.of_length.launch(stream, launch, args)?;
+            }
+        }
+        if longest <= SHORT {
+            return Ok(());
+        }
+        let rounds = merge_rounds(longest, kernels.tile_items);
+        let blocks = chunks.min((BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).into());
+        let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
+        let args = (
+            keys,
+            values,
+            u32::from(rounds == 0),
+            keys_out.slice_mut(..),
+            values_out.slice_mut(..),
+            keys_scratch.slice_mut(..),
+            values_scratch.slice_mut(..),
+            list.slice_mut(..),
+            chunks,
+            words.as_view_mut(),
+        );
+        kernels.tiles.launch(stream, launch, args)?;
+        for round in 0..rounds {
+            let args = (
+                round,
+                u32::from(round == rounds - 1),
+                keys_out.slice_mut(..),
+                values_out.slice_mut(..),
+                keys_scratch.slice_mut(..),
+                values_scratch.slice_mut(..),
+                list.slice_mut(..),
+                chunks,
+                words.as_view_mut(),
+            );
+            kernels.merge.launch(stream, launch, args)?;
+        }
+        Ok(())
+    }
+}
