@@ -18,6 +18,7 @@ enum Result : int {
     LAUNCH_FAILED = 719,
     NOT_SUPPORTED = 801,
     STREAM_CAPTURE_UNSUPPORTED = 900,
+    STREAM_CAPTURE_ISOLATION = 905,
     STREAM_CAPTURE_INVALIDATED = 901,
 };
 
@@ -84,6 +85,7 @@ struct Graph {
 struct Event {
     Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+    const Stream *captured_on = nullptr;  // the stream whose capture recorded the event last
     std::atomic<bool> never{false};  // whether the event never completes, because its device hangs
 };
 

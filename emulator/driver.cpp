@@ -182,7 +182,14 @@ API cuStreamSynchronize(void *stream)
 }
 
 API cuStreamQuery(void *stream) { return stream_of(stream).device->hangs ? NOT_READY : cuStreamSynchronize(stream); }
-API cuStreamWaitEvent(void *stream, void *, unsigned) { return stream_of(stream).device->state; }
+
+API cuStreamWaitEvent(void *stream, void *event, unsigned)
+{
+    const Stream &waiting = stream_of(stream);
+    // A graph cannot wait for work outside it.
+    if (waiting.is_capturing && ((Event *)event)->captured_on != &waiting) return STREAM_CAPTURE_ISOLATION;
+    return waiting.device->state;
+}
 
 API cuStreamIsCapturing(void *stream, int *status)
 {
@@ -213,6 +220,12 @@ API cuGraphInstantiateWithFlags(void **instance, void *graph, uint64_t)
 }
 
 API cuGraphUpload(void *, void *) { return SUCCESS; }
+
+API cuGraphGetNodes(void *graph, void *, size_t *count)
+{
+    *count = ((Graph *)graph)->all.size();
+    return SUCCESS;
+}
 
 API cuGraphLaunch(void *graph, void *stream)
 {
@@ -246,6 +259,7 @@ API cuEventDestroy_v2(void *event)
 API cuEventRecord(void *event, void *stream)
 {
     ((Event *)event)->never = stream_of(stream).device->hangs.load();
+    ((Event *)event)->captured_on = stream_of(stream).is_capturing ? &stream_of(stream) : nullptr;
     return submit(stream, [event] {
         ((Event *)event)->at = std::chrono::steady_clock::now();
         return SUCCESS;

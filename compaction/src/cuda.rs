@@ -61,6 +61,7 @@ mod peer_copy;
 mod device;
 mod driver_library;
 mod graph;
+mod graph_buffers;
 mod headers;
 mod image;
 mod kernel;
@@ -72,6 +73,7 @@ mod pinned;
 mod timeout;
 mod search;
 mod source;
+mod stream_order;
 mod timeline;
 mod call_register;
 mod views;
@@ -88,10 +90,11 @@ pub use current::current_context;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use graph::Graph;
+pub use graph_buffers::GraphBuffers;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
 pub use memory::{
-    download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
+    clear, download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
 pub(crate) use memory::{is_aligned, read_and_write, reinterpret_into, single_items};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
@@ -102,6 +105,7 @@ pub use peer_copy::PeerCopy;
 pub use readback::Readback;
 pub use source::Source;
 pub(crate) use source::in_quotes;
+pub use stream_order::Uses;
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
 pub use views::{IntoView, IntoViewMut};

@@ -121,15 +121,38 @@ pub enum Error {
         /// Name of the buffer, stream or kernel that belongs to another context.
         what: String,
     },
-    /// A buffer was allocated on another stream than that of the call, and its context does not synchronize streams
-    /// automatically.
+    /// A buffer belongs to another stream than that of the call while one of these streams is captured into a graph.
+    /// Otherwise calls are ordered after the work of the other stream, but a captured call cannot wait for work outside
+    /// the graph.
     #[error(
-        "{what} was allocated on another stream, and its context does not track the order of streams; \
-         allocate it on the stream of the call"
+        "{what} belongs to another stream, and a graph is being captured; allocate it on the stream of the call"
     )]
     ForeignStream {
         /// Name of the buffer that was allocated on another stream.
         what: String,
+    },
+    /// Something cannot be part of a graph that [`Graph::record`](crate::cuda::Graph::record) records.
+    #[error("{what} cannot be recorded into a graph; {remedy}")]
+    NotRecordable {
+        /// Description of what cannot be recorded: `an upload`.
+        what: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A launch of a graph was not given all buffers that the graph uses.
+    #[error(
+        "the graph {} {bytes} bytes at device address {address:#x}, which are in no buffer that the launch was given{}; \
+         give it all buffers and workspaces of the recorded calls",
+        if *.is_written { "writes" } else { "reads" },
+        if *.is_written { " for writing" } else { "" }
+    )]
+    NotGiven {
+        /// The number of bytes that the graph uses there.
+        bytes: u64,
+        /// The device address of the first of these bytes.
+        address: u64,
+        /// Whether the graph may write the bytes.
+        is_written: bool,
     },
     /// A device buffer cannot be viewed as items of another type: its length in bytes is not a multiple of their size,
     /// or its address is not a multiple of their alignment.

@@ -188,13 +188,10 @@ struct Readme;
 #[doc(hidden)]
 pub mod __private {
     //! Items that the macro [`shared!`](crate::shared) refers to from other crates.
-    #[cfg(feature = "cuda")]
-    pub use std::sync::Arc;
-
     pub use bytemuck::{Pod, Zeroable};
     #[cfg(feature = "cuda")]
-    pub use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
+    pub use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
     #[cfg(feature = "cuda")]
-    pub use crate::cuda::{Param, ParamField, Sealed};
+    pub use crate::cuda::{GraphBuffers, Param, ParamField, Sealed, Uses};
 }

@@ -6,7 +6,7 @@ use cudarc::driver::CudaStream;
 
 use crate::{
     CountWord, Error, Result,
-    cuda::{self, Arena, Buffer, Handover, Source},
+    cuda::{self, Arena, Buffer, GraphBuffers, Handover, Source, Uses},
 };
 
 /// The number of the last epoch. Each launch has an epoch, counted from 1, which a tile state stores in 30 bits, so
@@ -46,6 +46,12 @@ pub(crate) fn declare(source: Source) -> Source {
 pub(crate) struct States {
     pub(crate) words: Buffer<u64>,
     last_epoch: u32,
+}
+
+impl GraphBuffers for States {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.words.visit(uses);
+    }
 }
 
 impl States {
@@ -123,11 +129,10 @@ impl States {
 
     fn set_control(&mut self, stream: &Arc<CudaStream>, control: Control) -> Result<()> {
         let control: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&control));
-        stream
-            .memcpy_htod(
-                control,
-                &mut self.words.as_view_mut().slice_mut(..control.len()),
-            )
-            .map_err(Error::driver("set up a workspace"))
+        cuda::overwrite(
+            stream,
+            control,
+            &mut self.words.as_view_mut().slice_mut(..control.len()),
+        )
     }
 }

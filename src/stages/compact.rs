@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use compaction::{
     Count,
-    cuda::Compiler,
+    cuda::{Compiler, GraphBuffers, Uses},
     cudarc::driver::{CudaContext, CudaStream},
     select::{Select, Strategy, Workspace, cpu},
 };
@@ -73,6 +73,12 @@ pub struct Compactor {
     select: Select,
     /// The scratch buffers of the strategy.
     workspace: Workspace,
+}
+
+impl GraphBuffers for Compactor {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.workspace.visit(uses);
+    }
 }
 
 impl Compactor {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use compaction::{
     Count,
-    cuda::{Compiler, In, Kernel, Source, uninitialised},
+    cuda::{Compiler, GraphBuffers, In, Kernel, Source, Uses, uninitialised},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     partition::{Classes, Workspace, cpu},
 };
@@ -107,6 +107,14 @@ pub struct HitSorter {
     starts: CudaSlice<u32>,
     /// Scratch memory of `classes`.
     workspace: Workspace,
+}
+
+impl GraphBuffers for HitSorter {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.order.visit(uses);
+        self.starts.visit(uses);
+        self.workspace.visit(uses);
+    }
 }
 
 impl HitSorter {

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     buffer::{Buffer, check_aligned},
-    memory,
+    memory::{self, clear},
 };
 use crate::{
     error::{Error, Result},
@@ -163,10 +163,7 @@ impl Arena {
     pub(crate) fn zeroed<T: Shared>(&mut self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.uninitialised(len)?;
         if len > 0 && self.has_memory() {
-            let bytes = buffer.num_bytes();
-            self.stream
-                .memset_zeros(&mut buffer.as_view_mut())
-                .map_err(Error::driver(format!("zero {bytes} bytes")))?;
+            clear(&self.stream, buffer.as_slice_mut())?;
         }
         Ok(buffer)
     }

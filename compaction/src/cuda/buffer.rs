@@ -9,7 +9,7 @@ use std::{
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
 
-use super::memory::address;
+use super::stream_order::{Uses, address};
 use crate::error::{Error, Result};
 
 /// A device buffer of `T` that owns its memory, or borrows memory of another library such as PyTorch.
@@ -79,7 +79,9 @@ impl<T: Pod> Buffer<T> {
             });
         }
         // SAFETY: the caller vouches for the memory, any bits are a valid `T`, and `drop` does not free it.
-        let slice = unsafe { stream.upgrade_device_ptr(address, len) };
+        let mut slice = unsafe { stream.upgrade_device_ptr(address, len) };
+        // Calls on other streams wait for the work that the stream has now.
+        Uses::new(stream).write::<T, _>(&mut slice);
         Ok(Self {
             slice: ManuallyDrop::new(slice),
             is_owned: false,
@@ -152,6 +154,14 @@ impl<T> Buffer<T> {
 }
 
 impl<T> Buffer<T> {
+    pub(super) fn as_slice(&self) -> &CudaSlice<T> {
+        &self.slice
+    }
+
+    pub(super) fn as_slice_mut(&mut self) -> &mut CudaSlice<T> {
+        &mut self.slice
+    }
+
     /// Uses the buffer on another stream from now on, where memory that it owns is also freed. Makes no call of the
     /// driver.
     ///
@@ -168,7 +178,9 @@ impl<T> Buffer<T> {
         }
         let (address, len) = (address(&self.slice.as_view()), self.slice.len());
         // SAFETY: the memory and its owner stay the same, and the slice of the former stream is leaked.
-        let slice = unsafe { next.upgrade_device_ptr(address, len) };
+        let mut slice = unsafe { next.upgrade_device_ptr(address, len) };
+        // Calls on third streams wait for the handover.
+        Uses::new(next).write::<T, _>(&mut slice);
         let former = replace(&mut self.slice, ManuallyDrop::new(slice));
         let _ = ManuallyDrop::into_inner(former).leak();
         Ok(())

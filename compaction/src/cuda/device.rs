@@ -61,9 +61,11 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 
 /// Opens the primary CUDA context of the GPU with the number `ordinal`, counted from 0.
 ///
-/// The context does not track which streams use a buffer, so that work can be captured into graphs. Use each buffer
-/// only on the stream it was allocated on. This module reports other uses as errors, but cudarc's own copies do not
-/// check.
+/// cudarc does not track the buffers of this context by events, because that costs several calls of the driver per
+/// buffer and launch. All functions of this crate order the streams themselves where it is needed: a call with a buffer
+/// of another stream waits for that stream, which then waits for the call. cudarc's own functions do not. Use them only
+/// on the stream that a buffer was allocated on, or after `join`. To have them ordered by events as well, use
+/// [`CudaContext::new`], whose buffers all functions of this crate accept too.
 ///
 /// ```no_run
 /// use compaction::cuda;
@@ -92,8 +94,9 @@ pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
     }
     let context =
         CudaContext::new(ordinal).map_err(Error::driver(format!("open device {ordinal}")))?;
-    // SAFETY: cudarc then leaves the ordering of streams to its user. This module rejects a buffer on another stream
-    // than its own, where cudarc also frees it; the documentation above warns callers of cudarc's own copies.
+    // SAFETY: cudarc then leaves the ordering of streams to its user. `Uses` orders each call of this crate through the
+    // stream of its buffers, where cudarc also frees them; the documentation above warns callers of cudarc's own
+    // functions.
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }

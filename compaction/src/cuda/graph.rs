@@ -1,21 +1,26 @@
 //! CUDA graphs: recorded work of a stream that is launched as a whole.
 
-use std::{mem, sync::Arc};
+use std::{cell::RefCell, mem, ptr, sync::Arc};
 
 use cudarc::driver::{
-    CudaGraph, CudaStream, DriverError,
-    sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode},
+    CudaEvent, CudaFunction, CudaGraph, CudaStream, DriverError,
+    sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode},
 };
 
+use super::{
+    graph_buffers::GraphBuffers,
+    stream_order::{AddressRange, Uses},
+};
 use crate::error::{Error, Result};
 
 /// A CUDA graph recorded from calls on a stream, launched as a whole.
 ///
 /// Launching a graph takes one call instead of one per kernel, and leaves less time between the kernels.
 ///
-/// A graph stores the addresses of its buffers and does not keep the buffers alive, as with [`CudaGraph`], which it
-/// wraps: they must exist at each launch. Buffer contents may change between launches; kernel arguments passed by value
-/// are fixed.
+/// A graph stores addresses and borrows nothing, so that its buffers can be used between launches. Each launch is given
+/// the buffers again, as [`GraphBuffers`], and checks that they include all memory that the graph uses. So a graph cannot
+/// use a buffer that was dropped or replaced. Buffer contents may change between launches; kernel arguments passed by
+/// value are fixed.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, Graph, InOut, Launch, Source};
@@ -32,12 +37,92 @@ use crate::error::{Error, Result};
 ///     Ok::<(), compaction::Error>(())
 /// })?;
 /// assert_eq!(cuda::download(&stream, &counter)?, [0]); // recorded, not done
-/// graph.launch()?;
-/// graph.launch()?;
+/// graph.launch(&mut counter)?;
+/// graph.launch(&mut counter)?;
 /// assert_eq!(cuda::download(&stream, &counter)?, [6400]);
+///
+/// let mut other = cuda::zeroed::<u32>(&stream, 1)?;
+/// assert!(graph.launch(&mut other).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Graph(CudaGraph);
+#[derive(Debug)]
+pub struct Graph {
+    graph: Launchable,
+    stream: Arc<CudaStream>,
+    /// The memory that the graph uses, without duplicates.
+    used: Vec<AddressRange>,
+    /// The buffers of the last launch, which are known to include `used`.
+    given: Vec<AddressRange>,
+    /// The buffers of a launch while they are compared, for reuse.
+    compared: Vec<AddressRange>,
+    /// What the graph's work refers to, kept alive.
+    _kept: Kept,
+}
+
+struct Launchable(CudaGraph);
+
+impl std::fmt::Debug for Launchable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CudaGraph")
+    }
+}
+
+/// Kernels and events that a graph refers to.
+#[derive(Debug, Default)]
+struct Kept {
+    functions: Vec<CudaFunction>,
+    events: Vec<Arc<CudaEvent>>,
+}
+
+/// A recording in progress: the calls of this crate on the stream so far.
+struct Recording {
+    stream: Arc<CudaStream>,
+    /// The number of calls, each of which is one node of the graph.
+    nodes: usize,
+    used: Vec<AddressRange>,
+    kept: Kept,
+}
+
+thread_local! {
+    /// The recordings of this thread, the innermost last.
+    static RECORDINGS: RefCell<Vec<Recording>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns whether this thread records a graph on the stream.
+pub(super) fn is_recording(stream: &CudaStream) -> bool {
+    RECORDINGS.with_borrow(|recordings| {
+        recordings
+            .last()
+            .is_some_and(|recording| *recording.stream == *stream)
+    })
+}
+
+/// Adds a launch on the stream of the innermost recording, with the memory that it uses.
+pub(super) fn record_launch(function: &CudaFunction, used: Vec<AddressRange>) {
+    record_node(used, |kept| kept.functions.push(function.clone()));
+}
+
+/// Adds the clearing of memory on the stream of the innermost recording.
+pub(super) fn record_clear(used: Vec<AddressRange>) {
+    record_node(used, |_| {});
+}
+
+/// Adds the recording of an event, if this thread records a graph on the stream.
+pub(super) fn record_event(stream: &CudaStream, event: &Arc<CudaEvent>) {
+    if is_recording(stream) {
+        record_node(Vec::new(), |kept| kept.events.push(event.clone()));
+    }
+}
+
+fn record_node(used: Vec<AddressRange>, keep: impl FnOnce(&mut Kept)) {
+    RECORDINGS.with_borrow_mut(|recordings| {
+        if let Some(recording) = recordings.last_mut() {
+            recording.nodes += 1;
+            recording.used.extend(used);
+            keep(&mut recording.kept);
+        }
+    });
+}
 
 // SAFETY: a driver graph belongs to a context and to no thread. It must not be used by two threads at once: launching
 // takes `&mut self`, and nothing else uses it.
@@ -52,20 +137,48 @@ const INSTANTIATE: CUgraphInstantiate_flags =
 /// the stream unusable.
 struct Capture<'a>(&'a Arc<CudaStream>);
 
-impl Capture<'_> {
-    /// Ends the capture and returns the graph, or `None` if the driver returns none.
-    fn end(self) -> std::result::Result<Option<CudaGraph>, DriverError> {
+impl<'a> Capture<'a> {
+    fn begin(stream: &'a Arc<CudaStream>) -> std::result::Result<Self, DriverError> {
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+        RECORDINGS.with_borrow_mut(|recordings| {
+            recordings.push(Recording {
+                stream: stream.clone(),
+                nodes: 0,
+                used: Vec::new(),
+                kept: Kept::default(),
+            });
+        });
+        Ok(Self(stream))
+    }
+
+    /// Ends the capture and returns the graph, or `None` if the driver returns none, with the calls of this crate.
+    fn end(
+        self,
+    ) -> (
+        std::result::Result<Option<CudaGraph>, DriverError>,
+        Option<Recording>,
+    ) {
         let stream = self.0;
         mem::forget(self);
-        stream.end_capture(INSTANTIATE)
+        let recording = RECORDINGS.with_borrow_mut(Vec::pop);
+        (stream.end_capture(INSTANTIATE), recording)
     }
 }
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
         // The recorded work is discarded.
+        RECORDINGS.with_borrow_mut(Vec::pop);
         let _ = self.0.end_capture(INSTANTIATE);
     }
+}
+
+/// Returns the number of nodes of a graph.
+fn count_nodes(graph: &CudaGraph) -> std::result::Result<usize, DriverError> {
+    let mut count = 0;
+    // SAFETY: the graph lives, and the pointers are null and to a live integer, by which the driver returns the number.
+    unsafe { sys::cuGraphGetNodes(graph.cu_graph(), ptr::null_mut(), &mut count) }.result()?;
+    Ok(count)
 }
 
 impl Graph {
@@ -84,40 +197,91 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `enqueue`, and [`Error::Driver`] if one of its calls cannot be part of a graph. The
-    /// capture ends in any case, even if `enqueue` panics.
+    /// Returns the errors of `enqueue`; [`Error::Driver`] if one of its calls cannot be part of a graph; and
+    /// [`Error::NotRecordable`] if something else than this crate has put work on the stream, because a launch could not
+    /// check the memory of that work. The capture ends in any case, even if `enqueue` panics.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let recording = || Error::driver("record a graph");
-        stream
-            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-            .map_err(recording())?;
-        let capture = Capture(stream);
+        let capture = Capture::begin(stream).map_err(recording())?;
         let enqueued = enqueue();
-        let graph = capture.end();
+        let (graph, recorded) = capture.end();
         enqueued?;
         let lost = DriverError(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         let graph = graph
             .and_then(|graph| graph.ok_or(lost))
             .map_err(recording())?;
-        Ok(Self(graph))
+        let nodes = count_nodes(&graph).map_err(recording())?;
+        let Some(mut recorded) = recorded.filter(|recorded| recorded.nodes == nodes) else {
+            return Err(E::from(Error::NotRecordable {
+                what: "work that this crate did not enqueue".to_owned(),
+                remedy: "capture the stream with cudarc, and launch the graph with cudarc",
+            }));
+        };
+        recorded.used.retain(|range| range.begin < range.end);
+        recorded.used.sort_unstable();
+        recorded.used.dedup();
+        Ok(Self {
+            graph: Launchable(graph),
+            stream: stream.clone(),
+            used: recorded.used,
+            given: Vec::new(),
+            compared: Vec::new(),
+            _kept: recorded.kept,
+        })
     }
 
-    /// Enqueues the recorded work on the stream that was recorded, and returns at once.
+    /// Enqueues the recorded work on the stream that was recorded, and returns at once. `buffers` are all buffers and
+    /// workspaces that the recorded calls used, in any order; further ones are allowed.
+    ///
+    /// A launch with the same buffers as the one before takes little time for the check.
     ///
     /// ```no_run
-    /// # use compaction::cuda::Graph;
-    /// # fn again(graph: &mut Graph) -> compaction::Result<()> {
-    /// graph.launch()
+    /// # use compaction::{cuda::Graph, cudarc::driver::CudaSlice, select::Workspace};
+    /// # fn again(
+    /// #     graph: &mut Graph, flags: &CudaSlice<u8>, out: &mut CudaSlice<u32>, workspace: &mut Workspace,
+    /// # ) -> compaction::Result<()> {
+    /// graph.launch(&mut (flags, out, workspace))
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Driver`] if the driver reports an error.
-    pub fn launch(&mut self) -> Result<()> {
-        self.0.launch().map_err(Error::driver("launch a graph"))
+    /// Returns [`Error::NotGiven`] if the graph uses memory that is not in `buffers`, or writes a buffer that is only
+    /// given for reading; the errors of [`Kernel::launch`](super::Kernel::launch) for buffers of other streams and
+    /// contexts; and [`Error::Driver`] if the driver reports an error.
+    pub fn launch(&mut self, buffers: &mut impl GraphBuffers) -> Result<()> {
+        let mut uses = Uses::collecting(&self.stream, mem::take(&mut self.compared));
+        buffers.visit(&mut uses);
+        let launching = || "launch a graph".to_owned();
+        uses.check(|_| "a buffer of a graph".to_owned(), launching)?;
+        let given = uses.take_ranges().unwrap_or_default();
+        if given != self.given {
+            check_given(&self.used, &given)?;
+            self.given.clone_from(&given);
+        }
+        self.compared = given;
+        let launched = self.graph.0.launch();
+        launched.map_err(Error::driver(launching()))
+    }
+}
+
+/// Returns [`Error::NotGiven`] unless each used range is part of a given one, which is for writing if needed.
+fn check_given(used: &[AddressRange], given: &[AddressRange]) -> Result<()> {
+    let is_given = |range: &AddressRange| {
+        given.iter().any(|buffer| {
+            let includes = buffer.begin <= range.begin && range.end <= buffer.end;
+            includes && (buffer.is_written || !range.is_written)
+        })
+    };
+    match used.iter().find(|range| !is_given(range)) {
+        None => Ok(()),
+        Some(range) => Err(Error::NotGiven {
+            bytes: range.end - range.begin,
+            address: range.begin,
+            is_written: range.is_written,
+        }),
     }
 }

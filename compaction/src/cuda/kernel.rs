@@ -11,9 +11,11 @@ use cudarc::{
 };
 
 use super::{
+    graph,
     image::{Image, Origin, Target},
     params::Params,
     source::{Declared, Source},
+    stream_order::Uses,
 };
 use crate::error::{Error, Result};
 
@@ -375,7 +377,8 @@ impl<P: Params> Kernel<P> {
     ///
     /// The number, order, types and layouts of the arguments are those of `P`, which was checked when the kernel was
     /// compiled. Read-only buffers are shared views, written buffers are exclusive views. Buffers must belong to the
-    /// stream's context, and to the stream itself if the context does not track their use.
+    /// stream's context. The launch of a buffer of another stream is ordered: this stream waits for the work that was
+    /// enqueued on the other one, and later work there waits for the launch.
     ///
     /// The kernel's author must ensure the rest: in every launch that its Rust wrapper can make, the kernel stays
     /// inside its buffers, and it never writes through a `const` pointer. Kernels therefore begin with a line such as
@@ -384,7 +387,7 @@ impl<P: Params> Kernel<P> {
     /// # Errors
     ///
     /// Returns [`Error::ForeignContext`] if the kernel or a buffer belongs to another context; [`Error::ForeignStream`]
-    /// for a buffer of another stream, unless the context tracks the use of buffers; and [`Error::Driver`] with the
+    /// for a buffer of another stream while either stream is captured into a graph; and [`Error::Driver`] with the
     /// kernel's name if the driver rejects the launch.
     pub fn launch(
         &self,
@@ -392,21 +395,25 @@ impl<P: Params> Kernel<P> {
         launch: Launch,
         mut args: P::Args<'_>,
     ) -> Result<()> {
-        let mut checked = check_context(self.name, &self.context, stream);
-        P::each_stream(&args, &mut check_arguments(self.name, stream, &mut checked));
-        checked?;
+        check_context(self.name, &self.context, stream)?;
         if launch.is_empty() {
             return Ok(());
         }
-        // The guards record the use of the buffers, if the context tracks it, when they are dropped after the launch.
-        let mut guards = Vec::new();
-        let raw = P::raw(&mut args, stream, &mut guards);
+        // Orders later uses of the buffers after the launch when it is dropped.
+        let mut uses = Uses::new(stream);
+        let raw = P::raw(&mut args, &mut uses);
+        let name = |position| format!("argument {position} of kernel \"{}\"", self.name);
+        uses.check(name, || launch.doing(self.name))?;
         let mut builder = stream.launch_builder(&self.function);
         P::push(&raw, &mut builder);
         // SAFETY: cudarc requires three things. Argument types and order: the image was compiled from a text that
         // asserts that the kernel's type is `P`'s and checks the layout of every struct in it. Mutability: `InOut`
         // takes a `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own duty, see above.
-        unsafe { enqueue(builder, launch, self.name) }
+        unsafe { enqueue(builder, launch, self.name) }?;
+        if let Some(ranges) = uses.take_ranges() {
+            graph::record_launch(&self.function, ranges);
+        }
+        Ok(())
     }
 
     /// Allows all later launches of this kernel to use up to `shared_bytes` bytes of dynamic shared memory per block.
@@ -545,36 +552,4 @@ fn check_context(name: &str, context: &Arc<CudaContext>, stream: &CudaStream) ->
         });
     }
     Ok(())
-}
-
-/// Returns a function that checks whether an argument of a kernel may be used on `stream`. It takes the position of the
-/// argument and the stream of its buffer, and leaves the first error in `checked`.
-fn check_arguments<'a>(
-    name: &'a str,
-    stream: &'a CudaStream,
-    checked: &'a mut Result<()>,
-) -> impl FnMut(usize, &Arc<CudaStream>) + use<'a> {
-    move |position, home| {
-        if checked.is_ok() {
-            *checked = check_stream(stream, home, || {
-                format!("argument {position} of kernel \"{name}\"")
-            });
-        }
-    }
-}
-
-/// Checks that a buffer allocated on the stream `home` may be used on `stream`. Returns [`Error::ForeignContext`] or
-/// [`Error::ForeignStream`] otherwise. `what` names the buffer.
-pub(super) fn check_stream(
-    stream: &CudaStream,
-    home: &CudaStream,
-    what: impl Fn() -> String,
-) -> Result<()> {
-    if home.context() != stream.context() {
-        Err(Error::ForeignContext { what: what() })
-    } else if home != stream && !stream.context().is_event_tracking() {
-        Err(Error::ForeignStream { what: what() })
-    } else {
-        Ok(())
-    }
 }

@@ -8,7 +8,10 @@ use cudarc::driver::{
     DriverError, result, sys::CUresult,
 };
 
-use super::kernel::check_stream;
+use super::{
+    graph,
+    stream_order::{Uses, address, is_captured},
+};
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -49,7 +52,10 @@ pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<Cud
     let bytes = bytes.map_err(|error| allocation_error(stream, asked, error))?;
     // SAFETY: the allocation is live and has `len` items, nobody else frees it, and any bits are a valid `T`, which is
     // plain data. Device memory is aligned to any item.
-    Ok(unsafe { stream.upgrade_device_ptr(bytes.leak(), len) })
+    let mut buffer = unsafe { stream.upgrade_device_ptr(bytes.leak(), len) };
+    // If cudarc tracks the buffer, its first use on another stream waits for the allocation.
+    Uses::new(stream).write::<T, _>(&mut buffer);
+    Ok(buffer)
 }
 
 /// Allocates a device buffer of `len` items and sets all bytes to zero.
@@ -67,16 +73,48 @@ pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<Cud
 /// Returns the errors of [`uninitialised`], and [`Error::Driver`] if the bytes cannot be cleared.
 pub fn zeroed<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, len)?;
-    if len > 0 {
-        let bytes = buffer.num_bytes();
-        let zeroing = || Error::driver(format!("zero {bytes} bytes"));
-        stream.context().bind_to_thread().map_err(zeroing())?;
-        let (address, _in_use) = buffer.device_ptr_mut(stream);
-        // SAFETY: the buffer has this many bytes, and the stream is of its context.
-        unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
-            .map_err(zeroing())?;
-    }
+    clear(stream, &mut buffer)?;
     Ok(buffer)
+}
+
+/// Sets all bytes of a device buffer to zero, in stream order.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let mut primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
+/// cuda::clear(&stream, &mut primes.slice_mut(1..))?;
+/// assert_eq!(cuda::download(&stream, &primes)?, [2, 0, 0, 0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns [`Error::Driver`] if the driver reports an error, and the errors of
+/// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
+pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
+    stream: &Arc<CudaStream>,
+    buffer: &mut B,
+) -> Result<()> {
+    let bytes = DeviceSlice::<T>::num_bytes(buffer);
+    if bytes == 0 {
+        return Ok(());
+    }
+    let zeroing = || format!("zero {bytes} bytes");
+    let mut uses = Uses::new(stream);
+    let address = uses.write::<T, _>(buffer);
+    uses.check(|_| "the buffer to clear".to_owned(), zeroing)?;
+    stream
+        .context()
+        .bind_to_thread()
+        .map_err(Error::driver(zeroing()))?;
+    // SAFETY: the buffer has this many bytes, and the stream is of its context. Zeros are a valid `T`.
+    unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
+        .map_err(Error::driver(zeroing()))?;
+    if let Some(ranges) = uses.take_ranges() {
+        graph::record_clear(ranges);
+    }
+    Ok(())
 }
 
 /// Allocates a device buffer and copies the items into it.
@@ -113,29 +151,46 @@ pub fn upload<T: Pod>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice
 ///
 /// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn overwrite<T: Pod>(
+pub fn overwrite<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     stream: &Arc<CudaStream>,
     items: &[T],
-    buffer: &mut impl DevicePtrMut<T>,
+    buffer: &mut B,
 ) -> Result<()> {
-    check_stream(stream, buffer.stream(), || {
-        "the buffer to overwrite".to_owned()
-    })?;
-    if items.len() != buffer.len() {
+    let len = DeviceSlice::<T>::len(buffer);
+    if items.len() != len {
         return Err(Error::LengthMismatch {
             what: "the items to overwrite a buffer with",
-            expected: buffer.len(),
+            expected: len,
             got: items.len(),
         });
     }
+    let uploading = || format!("upload {} bytes", size_of_val(items));
+    let mut uses = Uses::new(stream);
+    let address = uses.write::<T, _>(buffer);
+    uses.check(|_| "the buffer to overwrite".to_owned(), uploading)?;
     if items.is_empty() {
         return Ok(());
     }
-    let uploading = || Error::driver(format!("upload {} bytes", size_of_val(items)));
-    stream.context().bind_to_thread().map_err(uploading())?;
-    let (address, _in_use) = buffer.device_ptr_mut(stream);
+    check_not_captured(stream, "an upload")?;
+    stream
+        .context()
+        .bind_to_thread()
+        .map_err(Error::driver(uploading()))?;
     // SAFETY: the buffer has as many items, and the stream is of its context. The call returns when the items were read.
-    unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }.map_err(uploading())
+    unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }
+        .map_err(Error::driver(uploading()))
+}
+
+/// Returns [`Error::NotRecordable`] if work on the stream becomes part of a graph, which must not refer to memory of the
+/// host that may be gone when the graph is launched. `what` names the work.
+pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> {
+    if is_captured(stream) {
+        return Err(Error::NotRecordable {
+            what: what.to_owned(),
+            remedy: "do it before or after the recording",
+        });
+    }
+    Ok(())
 }
 
 /// Waits for the stream and returns a copy of the buffer's items on the host.
@@ -154,20 +209,23 @@ pub fn overwrite<T: Pod>(
 /// Returns [`Error::Driver`], also for earlier failures on the stream, and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn download<T: Pod>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
-    check_stream(stream, buffer.stream(), || {
-        "the buffer to download".to_owned()
-    })?;
     let mut items = vec![T::zeroed(); buffer.len()];
-    let downloading = || Error::driver(format!("download {} bytes", buffer.num_bytes()));
+    let downloading = || format!("download {} bytes", buffer.num_bytes());
+    let mut uses = Uses::new(stream);
+    let address = uses.read::<T>(buffer);
+    uses.check(|_| "the buffer to download".to_owned(), downloading)?;
+    check_not_captured(stream, "a download")?;
     if !items.is_empty() {
-        stream.context().bind_to_thread().map_err(downloading())?;
-        let (address, _in_use) = buffer.device_ptr(stream);
+        stream
+            .context()
+            .bind_to_thread()
+            .map_err(Error::driver(downloading()))?;
         // SAFETY: the buffer has as many items, any bits are a valid `T`, and the stream is of the buffer's context. The
         // items live until the stream is synchronized, or the process ends.
         unsafe { result::memcpy_dtoh_async(&mut items, address, stream.cu_stream()) }
-            .map_err(downloading())?;
+            .map_err(Error::driver(downloading()))?;
     }
-    stream.synchronize().map_err(downloading())?;
+    stream.synchronize().map_err(Error::driver(downloading()))?;
     Ok(items)
 }
 
@@ -280,11 +338,6 @@ fn whole_items(bytes: usize, address: u64, layout: Layout, item: &'static str) -
             item,
         })
     }
-}
-
-/// Returns the device address at which a buffer begins.
-pub(super) fn address<T>(view: &impl DevicePtr<T>) -> u64 {
-    view.device_ptr(view.stream()).0
 }
 
 /// Builds the error for a failed allocation of `asked` bytes: [`Error::OutOfMemory`] if memory was the cause, and

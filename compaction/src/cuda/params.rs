@@ -1,11 +1,10 @@
 //! The parameter types of kernels.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::marker::PhantomData;
 
-use cudarc::driver::{
-    CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice,
-    LaunchArgs, PushKernelArg, SyncOnDrop,
-};
+use cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, LaunchArgs, PushKernelArg};
+
+use super::stream_order::Uses;
 
 pub use crate::layout::ParamField;
 use crate::layout::{self, Shared};
@@ -62,19 +61,9 @@ pub trait Param: sealed::Sealed + 'static {
     fn fields() -> Vec<ParamField> {
         Vec::new()
     }
-    /// Calls `visit` for each buffer of the argument, with the stream that the buffer was allocated on.
+    /// Returns the argument's bits for a launch, which is ordered after other uses of the argument's buffers.
     #[doc(hidden)]
-    fn each_stream<'a>(arg: &'a Self::Arg<'_>, visit: &mut dyn FnMut(&'a Arc<CudaStream>));
-    /// Returns the argument's bits for a launch on `stream`. If the context tracks the use of buffers, the stream first
-    /// waits for other uses of this argument's buffers.
-    ///
-    /// `guards` must be dropped after the launch, because dropping them records the launch as a use of the buffers.
-    #[doc(hidden)]
-    fn raw<'l>(
-        arg: &'l mut Self::Arg<'_>,
-        stream: &'l CudaStream,
-        guards: &mut Vec<SyncOnDrop<'l>>,
-    ) -> Self::Raw;
+    fn raw<'l>(arg: &'l mut Self::Arg<'_>, uses: &mut Uses<'l>) -> Self::Raw;
 }
 
 impl<T: Shared> Param for T {
@@ -87,15 +76,14 @@ impl<T: Shared> Param for T {
     fn layouts() -> Vec<String> {
         vec![layout::asserts::<T>()]
     }
-    fn each_stream<'a>(_: &'a T, _: &mut dyn FnMut(&'a Arc<CudaStream>)) {}
-    fn raw<'l>(arg: &'l mut T, _: &'l CudaStream, _: &mut Vec<SyncOnDrop<'l>>) -> T {
+    fn raw<'l>(arg: &'l mut T, _: &mut Uses<'l>) -> T {
         *arg
     }
 }
 
 /// Implements [`Param`] for a buffer parameter `$param` of the CUDA type `$pointer`, whose argument is a `$view`.
 macro_rules! buffer_param {
-    ($param:ident, $view:ident, $pointer:literal, $address:ident) => {
+    ($param:ident, $view:ident, $pointer:literal, $use:ident) => {
         impl<T: Shared> Param for $param<T> {
             type Arg<'a> = $view<'a, T>;
             type Raw = u64;
@@ -108,24 +96,14 @@ macro_rules! buffer_param {
                 vec![layout::asserts::<T>()]
             }
 
-            fn each_stream<'a>(arg: &'a $view<'_, T>, visit: &mut dyn FnMut(&'a Arc<CudaStream>)) {
-                visit(DeviceSlice::stream(arg));
-            }
-
-            fn raw<'l>(
-                arg: &'l mut $view<'_, T>,
-                stream: &'l CudaStream,
-                guards: &mut Vec<SyncOnDrop<'l>>,
-            ) -> u64 {
-                let (address, guard) = arg.$address(stream);
-                guards.push(guard);
-                address
+            fn raw<'l>(arg: &'l mut $view<'_, T>, uses: &mut Uses<'l>) -> u64 {
+                uses.$use(arg)
             }
         }
     };
 }
-buffer_param!(In, CudaView, "const {} *", device_ptr);
-buffer_param!(InOut, CudaViewMut, "{} *", device_ptr_mut);
+buffer_param!(In, CudaView, "const {} *", read);
+buffer_param!(InOut, CudaViewMut, "{} *", write);
 
 /// Implements [`Param`] for a struct of parameters that `shared!` declares.
 #[doc(hidden)]
@@ -133,7 +111,7 @@ buffer_param!(InOut, CudaViewMut, "{} *", device_ptr_mut);
 macro_rules! __impl_param_struct {
     ($name:ident { $($field:ident : $field_type:ty),+ }) => {
         const _: () = {
-            use $crate::__private::{Arc, CudaStream, DeviceRepr, Param, ParamField, SyncOnDrop};
+            use $crate::__private::{DeviceRepr, GraphBuffers, Param, ParamField, Uses};
 
             #[repr(C)]
             #[derive(Clone, Copy)]
@@ -174,17 +152,16 @@ macro_rules! __impl_param_struct {
                         offset: ::core::mem::offset_of!(Raw, $field),
                     }),+]
                 }
-                fn each_stream<'a>(arg: &'a $name<'_>, visit: &mut dyn FnMut(&'a Arc<CudaStream>)) {
-                    $(<$field_type as Param>::each_stream(&arg.$field, visit);)+
-                }
-                fn raw<'l>(
-                    arg: &'l mut $name<'_>,
-                    stream: &'l CudaStream,
-                    guards: &mut Vec<SyncOnDrop<'l>>,
-                ) -> Raw {
+                fn raw<'l>(arg: &'l mut $name<'_>, uses: &mut Uses<'l>) -> Raw {
                     Raw {
-                        $($field: <$field_type as Param>::raw(&mut arg.$field, stream, guards)),+
+                        $($field: <$field_type as Param>::raw(&mut arg.$field, uses)),+
                     }
+                }
+            }
+
+            impl GraphBuffers for $name<'_> {
+                fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+                    let _ = <$name<'static> as Param>::raw(self, uses);
                 }
             }
         };
@@ -214,17 +191,9 @@ pub trait Params: sealed::Sealed + 'static {
     /// appears several times.
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
-    /// Calls `visit` for each buffer of the arguments, with the position of the argument, counted from 1, and the
-    /// buffer's stream.
+    /// Returns the bits of all arguments for a launch, which is ordered after other uses of their buffers.
     #[doc(hidden)]
-    fn each_stream<'a>(args: &'a Self::Args<'_>, visit: &mut dyn FnMut(usize, &'a Arc<CudaStream>));
-    /// Returns the bits of all arguments for a launch on `stream`. `guards` are those of [`Param::raw`].
-    #[doc(hidden)]
-    fn raw<'l>(
-        args: &'l mut Self::Args<'_>,
-        stream: &'l CudaStream,
-        guards: &mut Vec<SyncOnDrop<'l>>,
-    ) -> Self::Raw;
+    fn raw<'l>(args: &'l mut Self::Args<'_>, uses: &mut Uses<'l>) -> Self::Raw;
     /// Appends the bits of all arguments to a launch.
     #[doc(hidden)]
     fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>);
@@ -244,16 +213,12 @@ macro_rules! params {
                 let layouts: &[Vec<String>] = &[$($param::layouts()),*];
                 layouts.concat()
             }
-            fn each_stream<'a>(args: &'a Self::Args<'_>, visit: &mut dyn FnMut(usize, &'a Arc<CudaStream>)) {
-                $($param::each_stream(&args.$position, &mut |stream| visit($position + 1, stream));)*
-            }
             #[allow(clippy::unused_unit, reason = "the empty tuple has no arguments")]
-            fn raw<'l>(
-                args: &'l mut Self::Args<'_>,
-                stream: &'l CudaStream,
-                guards: &mut Vec<SyncOnDrop<'l>>,
-            ) -> Self::Raw {
-                ($($param::raw(&mut args.$position, stream, guards),)*)
+            fn raw<'l>(args: &'l mut Self::Args<'_>, uses: &mut Uses<'l>) -> Self::Raw {
+                ($({
+                    uses.begin_argument($position + 1);
+                    $param::raw(&mut args.$position, uses)
+                },)*)
             }
             fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>) {
                 $(launch.arg(&raw.$position);)*

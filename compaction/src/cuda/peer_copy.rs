@@ -3,14 +3,13 @@
 use std::{mem::ManuallyDrop, sync::Arc, time::Duration};
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaSlice, CudaStream, CudaView, DevicePtr, DeviceSlice, DriverError,
-    result,
+    CudaContext, CudaEvent, CudaSlice, CudaStream, CudaView, DeviceSlice, DriverError, result,
     sys::{self, CUevent_flags},
 };
 
 use super::{
-    kernel::check_stream,
-    memory::allocation_error,
+    memory::{allocation_error, check_not_captured},
+    stream_order::{Uses, address},
     timeout::{is_complete, wait_for_event},
 };
 use crate::{
@@ -129,12 +128,14 @@ impl<T: Shared> PeerCopy<T> {
                 what: "the source stream of a copy between GPUs".to_owned(),
             });
         }
+        let failed = || Error::driver(format!("copy {len} items to another GPU"));
+        let mut uses = Uses::new(from);
         for view in views {
-            check_stream(from, view.stream(), || {
-                "a buffer to copy to another GPU".to_owned()
-            })?;
+            uses.read::<T>(view);
         }
-        let failed = || Error::driver(format!("copy {} items to another GPU", len));
+        let name = |_| "a buffer to copy to another GPU".to_owned();
+        uses.check(name, || "copy items to another GPU".to_owned())?;
+        check_not_captured(from, "a copy to another GPU")?;
         self.to.synchronize().map_err(failed())?;
         self.posted = 0;
         self.copy(from, views).map_err(failed())?;
@@ -150,10 +151,10 @@ impl<T: Shared> PeerCopy<T> {
         from: &Arc<CudaStream>,
         views: &[CudaView<'_, T>],
     ) -> std::result::Result<(), DriverError> {
-        let (mut target, _) = self.items.device_ptr(&self.to);
+        let mut target = address(&*self.items);
         from.context().bind_to_thread()?;
         for view in views.iter().filter(|view| view.num_bytes() > 0) {
-            let (source, _) = view.device_ptr(from);
+            let source = address(view);
             // SAFETY: both ranges are live memory of these contexts, and the target has room for all items. The target
             // is unused: its own stream has finished with it, and `wait` lends it to no one before the copy has ended.
             unsafe {

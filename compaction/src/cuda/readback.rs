@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DeviceSlice, sys::CUevent_flags};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DeviceSlice, result, sys::CUevent_flags};
 
 use super::{
     IntoView,
-    kernel::check_stream,
+    memory::check_not_captured,
     pinned::Pinned,
+    stream_order::Uses,
     timeout::{is_complete, wait_for_event},
 };
 use crate::{
@@ -114,17 +115,21 @@ impl<T: Shared> Readback<T> {
                 got: self.items.len(),
             });
         }
-        check_stream(stream, DeviceSlice::stream(&items), || {
-            "the buffer to read back".to_owned()
-        })?;
         let posting = || Error::driver(format!("post {} bytes to the host", items.num_bytes()));
+        check_not_captured(stream, "a readback")?;
         // Orders the copy after an earlier one from another stream.
         stream.wait(&self.arrived).map_err(posting())?;
         self.posted = 0;
+        let mut uses = Uses::new(stream);
+        let address = uses.read::<T>(&items);
+        let name = |_| "the buffer to read back".to_owned();
+        uses.check(name, || "post items to the host".to_owned())?;
         if !items.is_empty() {
-            // cudarc fills the whole destination, so the destination is limited to the number of items.
             let room = &mut self.items.as_mut_slice()[..items.len()];
-            stream.memcpy_dtoh(&items, room).map_err(posting())?;
+            // SAFETY: the view has as many items as `room`, any bits are a valid `T`, and the stream, which is current,
+            // is of the view's context. `drop` and all readers of `room` wait for the copy.
+            unsafe { result::memcpy_dtoh_async(room, address, stream.cu_stream()) }
+                .map_err(posting())?;
         }
         self.arrived.record(stream).map_err(posting())?;
         self.posted = items.len();

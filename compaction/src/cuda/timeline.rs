@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{self, CUevent_flags, CUevent_record_flags, CUstreamCaptureStatus},
 };
 
-use super::driver_library::elapsed_ms;
+use super::{driver_library::elapsed_ms, graph};
 use crate::error::{Error, Result};
 
 /// A sequence of time marks on a stream, and the GPU times between consecutive marks. Setting a mark does not wait.
@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 pub struct Timeline {
     context: Arc<CudaContext>,
     /// The events of all marks, in the order of the marks, followed by unused events.
-    events: Vec<CudaEvent>,
+    events: Vec<Arc<CudaEvent>>,
     /// The number of marks set since creation or the last [`restart`](Timeline::restart).
     marked: usize,
 }
@@ -97,7 +97,9 @@ impl Timeline {
         if self.marked == self.events.len() {
             self.events.push(new_event(&self.context)?);
         }
-        record(&self.events[self.marked], stream).map_err(Error::driver("mark a time"))?;
+        let event = &self.events[self.marked];
+        record(event, stream).map_err(Error::driver("mark a time"))?;
+        graph::record_event(stream, event);
         self.marked += 1;
         Ok(())
     }
@@ -148,8 +150,9 @@ fn record(event: &CudaEvent, stream: &CudaStream) -> std::result::Result<(), Dri
     unsafe { sys::cuEventRecordWithFlags(event.cu_event(), stream.cu_stream(), as_work).result() }
 }
 
-fn new_event(context: &Arc<CudaContext>) -> Result<CudaEvent> {
+fn new_event(context: &Arc<CudaContext>) -> Result<Arc<CudaEvent>> {
     context
         .new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))
+        .map(Arc::new)
         .map_err(Error::driver("make an event"))
 }

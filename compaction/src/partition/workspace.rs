@@ -8,7 +8,7 @@ use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{self, Arena, Buffer, Handover, IntoView, multiprocessors},
+    cuda::{self, Arena, Buffer, GraphBuffers, Handover, IntoView, Uses, multiprocessors},
     look_back::States,
 };
 
@@ -82,6 +82,16 @@ pub struct Workspace {
     /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
+}
+
+impl GraphBuffers for Workspace {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.flags.visit(uses);
+        self.flag_counts.visit(uses);
+        self.classes.visit(uses);
+        self.class_counts.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl Workspace {

@@ -6,8 +6,8 @@ use cudarc::driver::CudaStream;
 
 use super::{Order, kernel_source::SortTypes, sort::SortCall, workspace::Views};
 use crate::{
-    Error, Result,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    Result,
+    cuda::{self, In, InOut, Kernel, Launch, Module, Source},
 };
 
 /// Threads per block of the kernels `radix_sort_zeros` and `radix_sort_split`.
@@ -113,9 +113,7 @@ impl Split {
     ) -> Result<()> {
         let items = call.item_count.capacity;
         if portions(items) > 1 {
-            stream
-                .memset_zeros(&mut tables.zeros)
-                .map_err(Error::driver("clear the counts of radix_sort"))?;
+            cuda::clear(stream, &mut tables.zeros)?;
             let args = (
                 call.keys.input.slice(..),
                 call.item_count.count.slice(..),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Result,
-    cuda::{Arena, Buffer, Handover, multiprocessors},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses, multiprocessors},
     look_back::States,
 };
 
@@ -36,6 +36,24 @@ use crate::{
 pub struct Workspace<K, V = ()> {
     memory: Memory,
     types: PhantomData<fn(K, V)>,
+}
+
+impl<K, V> GraphBuffers for Workspace<K, V> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.memory.keys.visit(uses);
+        self.memory.values.visit(uses);
+        self.memory.absent.visit(uses);
+        self.memory.dummy_count.visit(uses);
+        let tables = &mut self.memory.tables;
+        tables.onesweep.visit(uses);
+        tables.counts.visit(uses);
+        tables.starts.visit(uses);
+        tables.next_starts.visit(uses);
+        tables.finished.visit(uses);
+        tables.split.visit(uses);
+        tables.zeros.visit(uses);
+        tables.portion_zeros.visit(uses);
+    }
 }
 
 /// The buffers of a [`Workspace`], whose types do not depend on those of keys and values.

@@ -8,7 +8,7 @@ use super::{Strategy, level_tile_items, look_back_tile_items};
 use crate::{
     Result,
     arguments::largest_that_fits,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     look_back::States,
     monoid::Item,
 };
@@ -44,6 +44,14 @@ pub struct Workspace<T> {
     /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
+}
+
+impl<T> GraphBuffers for Workspace<T> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.scratch.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl<T: Item> Workspace<T> {

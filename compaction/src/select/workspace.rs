@@ -11,7 +11,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::{largest_that_fits, read_count},
-    cuda::{Arena, Buffer, Handover, IntoView},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, IntoView, Uses},
     look_back::States,
 };
 
@@ -52,6 +52,14 @@ pub struct Workspace {
     pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
     portion: u32,
+}
+
+impl GraphBuffers for Workspace {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.scratch.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl Workspace {

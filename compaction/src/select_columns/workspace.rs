@@ -8,7 +8,7 @@ use super::{MAX_COLUMNS, NAMES, PORTION_ITEMS, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{Arena, Buffer, Handover, IntoView},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, IntoView, Uses},
     look_back::States,
 };
 
@@ -36,6 +36,15 @@ pub struct Workspace {
     /// Dummies for the inputs and the outputs of absent columns. No kernel accesses them.
     pub(super) absent: [Buffer<u8>; 2],
     pub(super) capacity: usize,
+}
+
+impl GraphBuffers for Workspace {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.kept.visit(uses);
+        self.dummy_count.visit(uses);
+        self.absent.visit(uses);
+    }
 }
 
 impl Workspace {

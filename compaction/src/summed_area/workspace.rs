@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{Strategy, TILE_ROWS, tile_columns, tiles};
 use crate::{
     Result,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     look_back::States,
     monoid::Item,
 };
@@ -34,6 +34,13 @@ pub struct Workspace<T> {
     /// The intermediate table between the launches of `scan-transpose`.
     pub(super) scratch: Buffer<T>,
     capacity: (u32, u32),
+}
+
+impl<T> GraphBuffers for Workspace<T> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.scratch.visit(uses);
+    }
 }
 
 impl<T: Item> Workspace<T> {

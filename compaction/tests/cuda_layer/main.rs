@@ -7,9 +7,11 @@ mod peer_copy;
 #[path = "../common/devices.rs"]
 mod devices;
 mod launch;
+mod graphs;
 mod layers;
 mod machine;
 mod parcels;
+mod streams;
 
 use common::{Tests, add_tests};
 use compaction::cuda::{self, Nvrtc};
@@ -61,12 +63,20 @@ fn run_tests() {
         }
         gpu "" launch {
             every_field_of_a_struct_survives_a_round_trip, a_launch_of_zero_blocks_does_nothing,
-            a_kernel_loads_only_with_its_declared_types, a_buffer_of_another_stream_is_refused, shipped_kernels_run_on_this_gpu,
+            a_kernel_loads_only_with_its_declared_types, shipped_kernels_run_on_this_gpu,
             a_timeline_has_a_time_between_marks, a_readback_returns_the_last_post,
             a_captured_launch_repeats, a_panic_ends_the_recording,
             out_of_memory_errors_report_free_memory, empty_buffers_are_valid,
             reinterpret_needs_whole_aligned_items, a_missing_device_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
+        }
+        gpu "" streams {
+            calls_are_ordered_after_those_of_the_home_of_a_buffer, operations_accept_buffers_of_other_streams,
+            a_captured_call_refuses_buffers_of_other_streams,
+        }
+        gpu "" graphs {
+            a_graph_needs_all_its_buffers_at_each_launch, a_graph_keeps_its_kernels_and_marks,
+            work_of_others_cannot_be_recorded, calls_are_captured_in_contexts_that_track_buffers,
         }
         gpu "" peer_copy { a_peer_copy_within_a_gpu_arrives }
     )

@@ -4,8 +4,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{
-        CallRegister, Compiler, Graph, Launch, Module, Source, download, open, overwrite, upload,
-        zeroed,
+        CallRegister, Compiler, Launch, Module, Source, download, open, overwrite, upload, zeroed,
     },
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::Strategy,
@@ -83,7 +82,7 @@ pub struct CudaWave {
     pub denoiser: Option<Denoiser>,
     pub(super) loader: KernelLoader,
     schedule: WaveSchedule,
-    in_flight: WavesInFlight,
+    pub(super) in_flight: WavesInFlight,
     /// Whether a wait for the GPU has exceeded its time limit.
     hangs: bool,
 }
@@ -359,28 +358,26 @@ impl CudaWave {
         self.in_flight.has_graph()
     }
 
-    /// Returns whether the wave that began last may be launched as a graph, which is recorded if needed.
-    pub(super) fn repeats(&self) -> bool {
-        self.in_flight.repeats()
-    }
-
     /// Launches the CUDA graph of the wave that began last. Returns `false`, with nothing launched, if none was
     /// recorded.
     pub(super) fn launch_graph(&mut self) -> Result<bool, Error> {
         let Some(graph) = self.in_flight.graph() else {
             return Ok(false);
         };
-        graph.launch()?;
+        graph.launch(&mut (
+            self.scene.argument(),
+            &self.camera.device,
+            self.paths.argument(),
+            self.film.argument(),
+            &mut self.counts,
+            &mut self.stamps,
+            &mut self.compactor,
+            self.hit_sorter.as_mut(),
+        ))?;
         Ok(true)
     }
 
-    /// Stores the CUDA graph recorded from the wave that began last. `None` means that recording failed; then no more
-    /// graphs are recorded.
-    pub(super) fn keep_graph(&mut self, graph: Option<Graph>) {
-        self.in_flight.keep_graph(graph);
-    }
-
-    /// Drops all CUDA graphs. Call it when kernels or buffers change, because graphs contain their addresses.
+    /// Drops all CUDA graphs. Call it when kernels or buffers change, because graphs contain kernels and addresses.
     pub(super) fn drop_graphs(&mut self) {
         self.in_flight.drop_graphs();
     }

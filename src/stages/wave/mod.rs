@@ -128,7 +128,7 @@ impl Wave {
         let Wave::Cuda(cuda) = self else {
             return Ok(false);
         };
-        if !cuda.repeats() {
+        if !cuda.in_flight.repeats() {
             return Ok(false);
         }
         if cuda.launch_graph()? {
@@ -139,7 +139,7 @@ impl Wave {
         match self {
             Wave::Cpu(_) => Ok(false),
             Wave::Cuda(cuda) => {
-                cuda.keep_graph(graph.ok());
+                cuda.in_flight.keep_graph(graph.ok());
                 cuda.launch_graph()
             }
         }

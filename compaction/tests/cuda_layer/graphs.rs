@@ -1,0 +1,172 @@
+//! Tests of recorded graphs: what they need at a launch, and what cannot be recorded.
+
+use std::sync::Arc;
+
+use compaction::{
+    Count, Error,
+    cuda::{self, Graph, InOut, Kernel, Launch, Source, Timeline},
+    cudarc::driver::{
+        CudaContext, CudaSlice, CudaStream,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
+    select::{Select, Strategy, Workspace},
+};
+
+use crate::common::{Gpu, assert_error};
+
+const COUNT_UP: &str = "extern \"C\" __global__ void count_up(u32 *counter) { counter[0] += 1; }";
+
+fn count_up(gpu: &Gpu) -> Kernel<(InOut<u32>,)> {
+    let source = Source::new("kernels/count_up.cu", COUNT_UP).kernel::<(InOut<u32>,)>("count_up");
+    let module = gpu.compiler.load(&gpu.context, &source).unwrap();
+    module.kernel("count_up").unwrap()
+}
+
+/// Records a graph that selects from `flags`. Its buffers are dropped, except those that are returned.
+fn record_selection(gpu: &Gpu, stream: &Arc<CudaStream>) -> (Graph, Selection) {
+    let select = Select::new(&gpu.compiler, &gpu.context, Strategy::LookBack).unwrap();
+    let mut buffers = Selection {
+        flags: cuda::upload(stream, &[1_u8, 0, 1, 1]).unwrap(),
+        out: cuda::zeroed(stream, 4).unwrap(),
+        selected: cuda::zeroed(stream, 1).unwrap(),
+        workspace: Workspace::with_capacity(stream, 4).unwrap(),
+    };
+    let Selection {
+        flags,
+        out,
+        selected,
+        workspace,
+    } = &mut buffers;
+    let graph = Graph::record(stream, || {
+        select.indices(stream, &*flags, Count::All, out, selected, workspace)
+    });
+    (graph.unwrap(), buffers)
+}
+
+struct Selection {
+    flags: CudaSlice<u8>,
+    out: CudaSlice<u32>,
+    selected: CudaSlice<u32>,
+    workspace: Workspace,
+}
+
+pub(crate) fn a_graph_needs_all_its_buffers_at_each_launch(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let (mut graph, mut buffers) = record_selection(gpu, stream);
+    let Selection {
+        flags,
+        out,
+        selected,
+        workspace,
+    } = &mut buffers;
+    for _ in 0..2 {
+        cuda::clear(stream, selected).unwrap();
+        graph
+            .launch(&mut (&*flags, &mut *out, &mut *selected, &mut *workspace))
+            .unwrap();
+        assert_eq!(workspace.read(stream, &*selected).unwrap(), 3);
+        assert_eq!(cuda::download(stream, out).unwrap(), [0, 2, 3, 0]);
+        assert_error(
+            graph.launch(&mut ()),
+            "the graph reads 4 bytes at device address",
+        );
+        assert_error(
+            graph.launch(&mut (&*flags, &*out, &mut *selected, &mut *workspace)),
+            "in no buffer that the launch was given for writing",
+        );
+        assert_error(
+            graph.launch(&mut (&*flags, out.slice_mut(1..), &mut *selected, &mut *workspace)),
+            "which are in no buffer that the launch was given for writing",
+        );
+    }
+    // The workspace is gone; further buffers do not make up for it.
+    let others = (0..20).map(|_| cuda::zeroed::<u32>(stream, 1).unwrap());
+    let mut others: Vec<_> = others.collect();
+    let Selection {
+        flags,
+        out,
+        selected,
+        ..
+    } = buffers;
+    assert_error(
+        graph.launch(&mut (&flags, out, selected, &mut others)),
+        "which are in no buffer that the launch was given",
+    );
+}
+
+pub(crate) fn a_graph_keeps_its_kernels_and_marks(gpu: &Gpu) {
+    let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
+    let mut graph = {
+        let kernel = count_up(gpu);
+        let mut timeline = Timeline::new(&gpu.context, 1).unwrap();
+        Graph::record(&gpu.stream, || {
+            timeline.mark(&gpu.stream)?;
+            cuda::clear(&gpu.stream, &mut counter)?;
+            kernel.launch(&gpu.stream, Launch::blocks(1, 1), (counter.as_view_mut(),))?;
+            kernel.launch(&gpu.stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
+        })
+        .unwrap()
+    };
+    for _ in 0..3 {
+        graph.launch(&mut counter).unwrap();
+        assert_eq!(cuda::download(&gpu.stream, &counter).unwrap(), [2]);
+    }
+}
+
+pub(crate) fn work_of_others_cannot_be_recorded(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    let stream = &gpu.stream;
+    let mut counter = cuda::zeroed::<u32>(stream, 1).unwrap();
+    let refused = Graph::record(stream, || {
+        kernel.launch(stream, Launch::blocks(1, 1), (counter.as_view_mut(),))?;
+        stream
+            .memset_zeros(&mut counter)
+            .map_err(Error::driver("clear"))
+    });
+    assert_error(
+        refused,
+        "work that this crate did not enqueue cannot be recorded",
+    );
+    let refused = Graph::record(stream, || cuda::overwrite(stream, &[1], &mut counter));
+    assert_error(refused, "an upload cannot be recorded into a graph");
+    assert_eq!(cuda::download(stream, &counter).unwrap(), [0]);
+}
+
+/// cudarc's events, which it waits for by default, would end a capture.
+pub(crate) fn calls_are_captured_in_contexts_that_track_buffers(gpu: &Gpu) {
+    let tracking = CudaContext::new(0).unwrap();
+    let (stream, other) = (
+        tracking.new_stream().unwrap(),
+        tracking.new_stream().unwrap(),
+    );
+    let (mut graph, mut buffers) = record_selection(gpu, &stream);
+    let Selection {
+        flags,
+        out,
+        selected,
+        workspace,
+    } = &mut buffers;
+    for round in 0..3_u32 {
+        // Uses on other streams are ordered with launches of the graph.
+        other
+            .memcpy_htod(&[1_u8, 1, 1, u8::from(round == 1)], flags)
+            .unwrap();
+        graph
+            .launch(&mut (&mut *flags, &mut *out, &mut *selected, &mut *workspace))
+            .unwrap();
+        let expected = 3 + u32::from(round == 1);
+        assert_eq!(other.clone_dtoh(selected).unwrap(), [expected]);
+    }
+
+    let kernel = count_up(gpu);
+    let mut counter = cuda::zeroed::<u32>(&stream, 1).unwrap();
+    stream
+        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    kernel
+        .launch(&stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
+        .unwrap();
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap();
+    graph.unwrap().launch().unwrap();
+    assert_eq!(cuda::download(&stream, &counter).unwrap(), [1]);
+}
