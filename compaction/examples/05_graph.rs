@@ -6,8 +6,9 @@
 use std::{error::Error, sync::Arc};
 
 use compaction::{
-    Count, cuda,
-    cudarc::driver::{CudaContext, sys},
+    Count,
+    cuda::{self, Graph},
+    cudarc::driver::CudaContext,
     select::{Predicate, SelectIf, Strategy, Workspace, cpu},
 };
 
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
-    // The capture needs a non-default stream. Everything is compiled and allocated before it, and outlives the graph.
+    // Recording needs a non-default stream. Everything is compiled and allocated before.
     let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
     let rounds = PRIMES.iter().map(|prime| {
         let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
@@ -44,16 +45,16 @@ fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, B
     let mut counts = cuda::upload(&stream, &[287_u32; PRIMES.len() + 1])?;
     let (mut left, mut next) = (cuda::upload(&stream, numbers)?, cuda::zeroed(&stream, 287)?);
 
-    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-    for (round, select) in rounds.iter().enumerate() {
-        let (before, mut after) = counts.split_at_mut(round + 1);
-        let count = Count::Device(before.slice(round..));
-        let (from, mut to) = (left.as_view(), next.as_view_mut());
-        select.items(&stream, &from, count, &mut to, &mut after, &mut workspace)?;
-        std::mem::swap(&mut left, &mut next);
-    }
-    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
-    graph.ok_or("nothing was captured")?.launch()?;
+    let mut graph = Graph::record(&stream, || {
+        for (round, select) in rounds.iter().enumerate() {
+            let (before, after) = counts.split_at_mut(round + 1);
+            let count = Count::on_device(before.slice(round..));
+            select.items(&stream, &left, count, &mut next, after, &mut workspace)?;
+            std::mem::swap(&mut left, &mut next);
+        }
+        Ok::<(), compaction::Error>(())
+    })?;
+    graph.launch(&mut (left, next, &mut counts, workspace))?;
     // This is the only call that waits for the GPU.
     Ok(cuda::download(&stream, &counts)?)
 }

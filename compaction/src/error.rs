@@ -201,6 +201,16 @@ pub enum Error {
         /// The reason: no driver, a driver that is too old, no GPU, or no GPU of the requested number.
         reason: String,
     },
+    /// The GPU is older than those that the kernels support.
+    #[error(
+        "the GPU has compute capability {major}.{minor}; the kernels need 7.0 or newer (Volta, 2017)"
+    )]
+    OldDevice {
+        /// Major number of the GPU's compute capability.
+        major: u32,
+        /// Minor number of the GPU's compute capability.
+        minor: u32,
+    },
     /// No compiled code of a kernel file is available for the GPU, and NVRTC cannot compile the file on this machine.
     /// NVRTC is missing, disabled, older than 11.2, or so new that it no longer supports the GPU.
     #[error(

@@ -1,7 +1,8 @@
 //! The compiler, which turns a source into loaded kernels or finds code that was compiled earlier.
 
 use std::{
-    sync::{Arc, OnceLock},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,6 +18,9 @@ use super::{
     source::Source,
 };
 use crate::error::{Error, Result};
+
+/// The oldest supported compute capability times 10: that of Volta, the first with independent threads in a warp.
+const OLDEST_CAPABILITY: u32 = 70;
 
 /// The minimum time that hang detection allows for loading PTX. The driver compiles PTX on the CPU, which may be busy.
 const PTX_LOAD_MIN_TIME: Duration = Duration::from_secs(120);
@@ -160,7 +164,8 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoHeader`] or [`Error::Compile`] if the source does not compile; [`Error::NoCompiler`] if no
+    /// Returns [`Error::OldDevice`] for a GPU of compute capability below 7.0; [`Error::NoHeader`] or
+    /// [`Error::Compile`] if the source does not compile; [`Error::NoCompiler`] if no
     /// layer has code for the GPU and NVRTC cannot compile it; and [`Error::Driver`] if the driver rejects every
     /// available image.
     pub fn load(&self, context: &Arc<CudaContext>, source: &Source) -> Result<Module> {
@@ -213,6 +218,12 @@ impl Compiler {
         capability: u32,
         accept: impl Fn(&Image, Origin) -> Result<T>,
     ) -> Result<T> {
+        if capability < OLDEST_CAPABILITY {
+            return Err(Error::OldDevice {
+                major: capability / 10,
+                minor: capability % 10,
+            });
+        }
         let text = source.text()?;
         let target = Target::Cubin(capability);
         // The driver's error for the first image that it rejected.
@@ -239,14 +250,12 @@ impl Compiler {
         {
             return Ok(accepted);
         }
-        let compiling = self
-            .find_nvrtc()
-            .and_then(|nvrtc| match nvrtc.target(capability) {
-                Some(target) => Ok((nvrtc, target)),
-                None => Err(format!(
-                    "{nvrtc:?} no longer knows compute capability {capability}"
-                )),
-            });
+        let compiling = self.find_nvrtc(capability).and_then(|nvrtc| {
+            let target = nvrtc.target(capability);
+            target
+                .map(|target| (nvrtc, target))
+                .ok_or_else(|| nvrtc.ignorance(capability).unwrap_or_default())
+        });
         let mut missing = String::new();
         match compiling {
             Err(reason) => missing = reason,
@@ -281,16 +290,22 @@ impl Compiler {
         }))
     }
 
-    /// Returns the NVRTC to use, or the reason why there is none. The search runs once per process.
-    fn find_nvrtc(&self) -> std::result::Result<&Nvrtc, String> {
-        static FOUND: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
+    /// Returns the NVRTC to use for a compute capability, or the reason why there is none. The search runs once per
+    /// process and capability.
+    fn find_nvrtc(&self, capability: u32) -> std::result::Result<&Nvrtc, String> {
         match &self.nvrtc {
-            NvrtcChoice::Search => FOUND
-                .get_or_init(Nvrtc::find)
-                .as_ref()
-                .map_err(Clone::clone),
+            NvrtcChoice::Search => found_nvrtc(capability),
             NvrtcChoice::Given(nvrtc) => Ok(nvrtc),
             NvrtcChoice::Disabled => Err("NVRTC is switched off".to_owned()),
         }
     }
+}
+
+/// Returns the NVRTC of this machine for a compute capability. It stays loaded until the process ends.
+fn found_nvrtc(capability: u32) -> std::result::Result<&'static Nvrtc, String> {
+    type Found = std::result::Result<&'static Nvrtc, String>;
+    static FOUND: Mutex<BTreeMap<u32, Found>> = Mutex::new(BTreeMap::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let find = || Nvrtc::find_for(capability).map(|nvrtc| &*Box::leak(Box::new(nvrtc)));
+    found.entry(capability).or_insert_with(find).clone()
 }

@@ -138,7 +138,8 @@ impl Nvrtc {
     /// and `CUDA_PATH`; the packages `nvidia-cuda-nvrtc*` of the active Python environment (`VIRTUAL_ENV`,
     /// `CONDA_PREFIX`) and of the user; `/usr/local/cuda*` and `/opt/cuda`; the packages of the system and of the
     /// `python3` on `PATH`. A library of a newer major version than the driver's is used only if there is no other,
-    /// because the driver may reject its code.
+    /// because the driver may reject its code. On Windows, the libraries are `nvrtc64_*.dll`, and the toolkits those of
+    /// `Program Files`.
     ///
     /// ```
     /// use compaction::cuda::Nvrtc;
@@ -152,7 +153,34 @@ impl Nvrtc {
     ///
     /// Returns one line that says why no NVRTC can be used. `COMPACTION_NVRTC=off` is such a reason.
     pub fn find() -> std::result::Result<Self, String> {
-        search::find()
+        search::find(None)
+    }
+
+    /// Finds and loads an NVRTC that compiles for a compute capability (70 for 7.0). Searches like [`find`](Self::find),
+    /// but goes on if a library does not know the GPU: CUDA 13, for example, compiles for 7.5 and newer only.
+    ///
+    /// ```
+    /// use compaction::cuda::Nvrtc;
+    ///
+    /// if let Ok(nvrtc) = Nvrtc::find_for(75) {
+    ///     assert!(nvrtc.target(75).is_some());
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns one line that says why no NVRTC can be used.
+    pub fn find_for(capability: u32) -> std::result::Result<Self, String> {
+        let found = search::find(Some(capability))?;
+        found.ignorance(capability).map_or(Ok(found), Err)
+    }
+
+    /// Returns the reason why this NVRTC cannot compile for a compute capability, or `None` if it can.
+    pub(super) fn ignorance(&self, capability: u32) -> Option<String> {
+        let (major, minor) = (capability / 10, capability % 10);
+        self.target(capability)
+            .is_none()
+            .then(|| format!("{self:?} does not know compute capability {major}.{minor}"))
     }
 
     /// Loads NVRTC from the file at `path`. A bare file name is searched for in the paths of the system's loader.

@@ -12,16 +12,28 @@ use super::{device, nvrtc::Nvrtc};
 
 /// Names of the NVRTC library that the system's loader is asked for: the name without a version, then the newest
 /// version first. All later 11.x releases keep the name of 11.2.
-const NAMES: [&str; 4] = [
-    "libnvrtc.so",
-    "libnvrtc.so.13",
-    "libnvrtc.so.12",
-    "libnvrtc.so.11.2",
-];
+const NAMES: &[&str] = if cfg!(windows) {
+    &[
+        "nvrtc64_130_0.dll",
+        "nvrtc64_120_0.dll",
+        "nvrtc64_112_0.dll",
+    ]
+} else {
+    &[
+        "libnvrtc.so",
+        "libnvrtc.so.13",
+        "libnvrtc.so.12",
+        "libnvrtc.so.11.2",
+    ]
+};
+
+/// Folders of libraries in a CUDA toolkit, a Conda environment or a wheel, relative to its root: those of Linux, then
+/// those of Windows up to CUDA 12 and since.
+const LIBRARY_FOLDERS: [&str; 5] = ["lib64", "lib", "bin", "bin/x64", "bin/x86_64"];
 
 /// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is
-/// none.
-pub(super) fn find() -> Result<Nvrtc, String> {
+/// none. With a compute capability, it must compile for such a GPU.
+pub(super) fn find(capability: Option<u32>) -> Result<Nvrtc, String> {
     match env::var_os("COMPACTION_NVRTC") {
         Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),
         Some(file) => {
@@ -30,24 +42,30 @@ pub(super) fn find() -> Result<Nvrtc, String> {
         None => {}
     }
     let driver = device::driver_version();
-    let mut newer = None;
-    let mut broken = None;
-    let names = NAMES.map(PathBuf::from).into_iter();
+    let (mut newer, mut unsuited, mut broken) = (None, None, None);
+    let names = NAMES.iter().map(PathBuf::from);
     for candidate in names
         .chain(in_known_folders())
         .chain(std::iter::once_with(in_python_packages).flatten())
     {
         match Nvrtc::open(&candidate) {
-            Ok(nvrtc) if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
-                newer = newer.or(Some(nvrtc))
-            }
-            Ok(nvrtc) => return Ok(nvrtc),
+            Ok(nvrtc) => match capability.and_then(|capability| nvrtc.ignorance(capability)) {
+                Some(reason) => unsuited = unsuited.or(Some(reason)),
+                None if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
+                    newer = newer.or(Some(nvrtc));
+                }
+                None => return Ok(nvrtc),
+            },
             // A name that the loader does not find is expected; a file that it rejects is worth reporting.
             Err(cause) if candidate.is_absolute() => broken = broken.or(Some(cause)),
             Err(_) => {}
         }
     }
-    newer.ok_or_else(|| broken.unwrap_or_else(|| "NVRTC was not found".to_owned()))
+    newer.ok_or_else(|| {
+        unsuited
+            .or(broken)
+            .unwrap_or_else(|| "NVRTC was not found".to_owned())
+    })
 }
 
 /// Returns the paths of the NVRTC libraries that exist in known folders, without running Python. Folders named by
@@ -62,6 +80,10 @@ fn in_known_folders() -> Vec<PathBuf> {
     };
     let user = env::home_dir().map(|home| home.join(".local"));
     let installed = children(Path::new("/usr/local"), |name| name.starts_with("cuda"));
+    let windows = env::var_os("ProgramFiles").map_or_else(Vec::new, |programs| {
+        let toolkits = Path::new(&programs).join("NVIDIA GPU Computing Toolkit/CUDA");
+        children(&toolkits, |name| name.starts_with('v'))
+    });
     let toolkits =
         |roots: Vec<PathBuf>| roots.into_iter().flat_map(|root| toolkit(&root)).collect();
     let environments = |prefixes: Vec<PathBuf>| {
@@ -70,12 +92,13 @@ fn in_known_folders() -> Vec<PathBuf> {
             .flat_map(|prefix| environment(&prefix))
             .collect()
     };
-    let paths: [Vec<PathBuf>; 6] = [
+    let paths: [Vec<PathBuf>; 7] = [
         toolkits(named(["CUDA_HOME", "CUDA_PATH"])),
         environments(named(["VIRTUAL_ENV", "CONDA_PREFIX"])),
         environments(user.into_iter().collect()),
         toolkits(installed),
         toolkits(vec!["/opt/cuda".into()]),
+        toolkits(windows),
         environments(vec!["/usr/local".into(), "/usr".into()]),
     ];
     paths.concat()
@@ -84,39 +107,44 @@ fn in_known_folders() -> Vec<PathBuf> {
 /// Returns the paths of the NVRTC libraries in a CUDA toolkit installed at `root`.
 fn toolkit(root: &Path) -> Vec<PathBuf> {
     let targets = children(&root.join("targets"), |_| true);
-    [root.join("lib64"), root.join("lib")]
-        .into_iter()
+    LIBRARY_FOLDERS
+        .iter()
+        .map(|folder| root.join(folder))
         .chain(targets.iter().map(|target| target.join("lib")))
         .flat_map(libraries)
         .collect()
 }
 
 /// Returns the paths of the NVRTC libraries in a Python environment: those of its wheels, and those that Conda puts in
-/// `lib`.
+/// `lib`, or in `Library/bin` on Windows.
 fn environment(prefix: &Path) -> Vec<PathBuf> {
     let lib = prefix.join("lib");
     let versions = children(&lib, |name| name.starts_with("python3"));
     let packages = versions
         .iter()
-        .flat_map(|version| [version.join("site-packages"), version.join("dist-packages")]);
+        .flat_map(|version| [version.join("site-packages"), version.join("dist-packages")])
+        .chain([prefix.join("Lib/site-packages")]);
     let mut found: Vec<_> = packages.flat_map(|packages| wheels(&packages)).collect();
     found.extend(libraries(lib));
+    found.extend(toolkit(&prefix.join("Library")));
     found
 }
 
-/// Returns the paths of the NVRTC libraries in the package folders of the `python3` on `PATH`. Runs it, because only
-/// Python itself knows these folders.
+/// Returns the paths of the NVRTC libraries in the package folders of the `python3` or `python` on `PATH`. Runs it,
+/// because only Python itself knows these folders.
 fn in_python_packages() -> Vec<PathBuf> {
     let ask =
         "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
-    let answer = Command::new("python3")
-        .args(["-c", ask])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let answer = answer
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-        .unwrap_or_default();
+    let run = |python: &str| {
+        let command = Command::new(python)
+            .args(["-c", ask])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        let output = command.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let answer = run("python3").or_else(|| run("python")).unwrap_or_default();
     answer
         .lines()
         .flat_map(|packages| wheels(Path::new(packages)))
@@ -128,13 +156,17 @@ fn in_python_packages() -> Vec<PathBuf> {
 fn wheels(packages: &Path) -> Vec<PathBuf> {
     children(&packages.join("nvidia"), |name| name.starts_with("cu"))
         .into_iter()
-        .flat_map(|package| libraries(package.join("lib")))
+        .flat_map(|package| toolkit(&package))
         .collect()
 }
 
-/// Returns the paths of the NVRTC libraries in a folder, the highest version first.
+/// Returns the paths of the NVRTC libraries in a folder, the highest version first: `libnvrtc.so.12`, or
+/// `nvrtc64_120_0.dll` on Windows.
 fn libraries(folder: PathBuf) -> Vec<PathBuf> {
-    children(&folder, |name| name.starts_with("libnvrtc.so"))
+    children(&folder, |name| {
+        let is_dll = name.starts_with("nvrtc64_") && name.ends_with("_0.dll");
+        name.starts_with("libnvrtc.so") || is_dll
+    })
 }
 
 /// Returns the paths in a folder whose file names satisfy `name`, in descending alphabetical order.

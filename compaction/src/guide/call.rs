@@ -20,9 +20,9 @@
 //! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
 //! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
-//! [`cuda::open`](crate::cuda::open) returns a context whose buffers belong to the stream that they were allocated on.
-//! A call on another stream returns an [error](crate::Error::ForeignStream) instead of causing a race. (With a context
-//! of your own, cudarc orders the streams by events. That works too, but not during a graph capture.)
+//! A buffer belongs to the stream that it was allocated on. A call on another stream first waits for that stream, which
+//! then waits for the call, so there is no race. Calls on one stream are faster. During a graph capture, buffers of other
+//! streams are an [error](crate::Error::ForeignStream).
 //!
 //! # Counts that stay on the device
 //!
@@ -62,12 +62,13 @@
 //! # Graphs
 //!
 //! Because a call only enqueues launches, it can be captured into a CUDA graph. A whole loop, with counts that shrink
-//! from round to round, then costs the host one launch. Capture on a stream of your own (`context.new_stream()`), after
-//! all kernels are compiled (see `prepare` and its variants) and all memory is allocated. `examples/05_graph.rs`
-//! captures a loop of six rounds.
+//! from round to round, then costs the host one launch. [`Graph::record`](crate::cuda::Graph::record) records calls on a
+//! stream of your own (`context.new_stream()`), after all kernels are compiled (see `prepare` and its variants) and all
+//! memory is allocated. `examples/05_graph.rs` records a loop of six rounds.
 //!
-//! A graph stores kernels and addresses and borrows nothing. Keep the operations, workspaces and buffers until its last
-//! launch has finished. Do not drop any of them during the capture, because freeing memory is not allowed there.
+//! A graph stores addresses and borrows nothing, so each launch is given all buffers and workspaces of the recorded calls,
+//! and checks them. With cudarc's own capture, your program must keep the operations, workspaces and buffers until the
+//! last launch has finished.
 //!
 //! # Kernels of your own
 //!

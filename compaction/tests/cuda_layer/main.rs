@@ -19,6 +19,12 @@ use compaction::cuda::{self, Nvrtc};
 fn main() {
     match std::env::var(machine::QUESTION).as_deref() {
         Ok("nvrtc") => println!("{:?}", Nvrtc::find().map(|nvrtc| nvrtc.path().to_owned())),
+        Ok("nvrtc for 7.0") => {
+            println!(
+                "{:?}",
+                Nvrtc::find_for(70).map(|nvrtc| nvrtc.path().to_owned())
+            );
+        }
         Ok(_) => println!("{:?}", cuda::devices().map_err(|error| error.to_string())),
         Err(_) => run_tests(),
     }
@@ -47,6 +53,7 @@ fn run_tests() {
         test "" machine {
             a_missing_driver_is_reported, old_drivers_and_missing_gpus_are_reported,
             a_broken_or_forbidden_nvrtc_is_an_error_that_names_it,
+            the_next_nvrtc_is_used_if_the_first_does_not_know_the_gpu, old_gpus_are_refused_in_one_line,
         }
         test "" layers { a_damaged_archive_is_refused, without_nvrtc_the_message_says_how_to_install_it }
         nvrtc "" machine { nvrtc_is_found_in_toolkits_and_python_environments }
