@@ -4,7 +4,7 @@
 #include "operator"
 #include "by_key.cuh"
 
-RUNS(reduce_by_key)(
+TILES(reduce_by_key)(
     const u8 *keys, const Monoid::Item *values, const u32 *count, u64 capacity, u32 is_given, u8 *keys_out,
     Monoid::Out *values_out, Word *runs, u64 *workspace)
 {

@@ -17,7 +17,7 @@ struct LastHead {
     }
 };
 
-RUNS(run_lengths)(
+TILES(run_lengths)(
     const u8 *keys, const u32 *count, u64 capacity, u32 is_given, u8 *keys_out, Word *lengths, Word *runs,
     u64 *workspace)
 {

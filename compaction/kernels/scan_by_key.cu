@@ -4,7 +4,7 @@
 #include "operator"
 #include "by_key.cuh"
 
-RUNS(scan_by_key)(
+TILES(scan_by_key)(
     const u8 *keys, const Monoid::Item *values, const u32 *count, u64 capacity, u32 is_given, Monoid::Out initial,
     Monoid::Out *out, u32 inclusive, u64 *workspace)
 {

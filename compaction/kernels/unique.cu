@@ -25,7 +25,7 @@ __device__ __forceinline__ Word find_begin(const LookBack &look_back, const Head
     return block_first(begin);
 }
 
-RUNS(unique)(
+TILES(unique)(
     const u8 *keys, const u32 *count, u64 capacity, u32 is_given, u8 *out, Word *runs, u64 *workspace)
 {
     const Key *const from = (const Key *)keys;

@@ -12,7 +12,7 @@ struct Value {
     Vector<VALUE_ALIGN>::type parts[VALUE_BYTES / VALUE_ALIGN];
 };
 
-RUNS(unique_by_key)(
+TILES(unique_by_key)(
     const u8 *keys, const u8 *values, const u32 *count, u64 capacity, u32 is_given, u8 *keys_out, u8 *values_out,
     Word *runs, u64 *workspace)
 {

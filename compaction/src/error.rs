@@ -109,6 +109,17 @@ pub enum Error {
         /// The number of items in the buffer, all of which the call processed.
         capacity: usize,
     },
+    /// The text of a user-defined operator does not define a function that it must define.
+    #[cfg(feature = "cuda")]
+    #[error("{path} defines no {function}: \"{text}\"")]
+    NoFunction {
+        /// Name of the operator's text: `product.cuh`.
+        path: String,
+        /// The function with its types: `u32 combine(u32, u32)`.
+        function: String,
+        /// The beginning of the text on one line.
+        text: String,
+    },
     /// The strategy cannot select in place on a GPU.
     #[error("{strategy} cannot select in place on a GPU; use look-back, which keeps the order")]
     NotInPlace {

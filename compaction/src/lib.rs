@@ -58,6 +58,7 @@
 //! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
 //! | combine all items by sum, minimum or maximum | [`Reduce`](reduce::Reduce) | 1 |
 //! | find the smallest or the largest item and its index | [`ArgReduce`](reduce::ArgReduce) | 1 |
+//! | combine or scan items by an operator written in CUDA C++ | [`CustomReduce`](custom::CustomReduce), [`CustomScan`](custom::CustomScan) | 1 |
 //! | remove items that equal the item before them | [`Unique`](runs::Unique), [`UniqueByKey`](runs::UniqueByKey) | 1 |
 //! | count the items of each run of equal items | [`RunLengths`](runs::RunLengths) | 1 |
 //! | combine the values of each run of equal keys | [`ReduceByKey`](runs::ReduceByKey) | 1 |
@@ -159,6 +160,8 @@ mod look_back;
 mod monoid;
 mod names;
 mod parallel;
+mod fold;
+mod tiles;
 pub mod reduce;
 pub mod scan;
 #[cfg(feature = "cuda")]
@@ -168,6 +171,7 @@ pub mod segmented_sort;
 pub mod select;
 pub mod select_columns;
 pub mod runs;
+pub mod custom;
 #[cfg(feature = "shipped")]
 pub mod shipped;
 pub mod summed_area;

@@ -41,6 +41,12 @@ pub use arg::ArgReduce;
 #[cfg(feature = "cuda")]
 pub use gpu::Reduce;
 #[cfg(feature = "cuda")]
+pub(crate) use gpu::{kernel_file, launch};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_source::of_items;
+#[cfg(feature = "cuda")]
+pub(crate) use workspace::workspace_words;
+#[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
 /// Threads per block of all kernels.

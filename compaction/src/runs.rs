@@ -36,7 +36,6 @@ pub mod cpu;
 mod kernel_source;
 #[cfg(feature = "cuda")]
 mod lengths;
-mod tree;
 #[cfg(feature = "cuda")]
 mod scan_by_key;
 #[cfg(feature = "cuda")]
@@ -61,33 +60,7 @@ pub use unique::{Unique, UniqueByKey};
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels.
-const BLOCK_THREADS: usize = 256;
-/// Items of a row of a tile: four of each of the 32 lanes of a warp.
-const ROW_ITEMS: usize = 4 * 32;
-/// Bytes of the items that a thread holds in registers, unless four items are larger.
-const THREAD_BYTES: usize = 128;
-/// The largest number of rows of each warp.
-const MAX_ROWS: usize = 8;
-
 const NAMES: ArgumentNames = argument_names!("runs", "keys");
-
-/// Returns the number of rows of each warp in a tile, of which a thread loads `bytes` bytes per item.
-const fn rows(bytes: usize) -> usize {
-    let rows = THREAD_BYTES / (4 * bytes);
-    if rows == 0 {
-        1
-    } else if rows < MAX_ROWS {
-        1 << rows.ilog2()
-    } else {
-        MAX_ROWS
-    }
-}
-
-/// Returns the number of items of a tile in which each warp has `rows` rows.
-const fn tile_items(rows: usize) -> usize {
-    BLOCK_THREADS / 32 * ROW_ITEMS * rows
-}
 
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
 fn check_values(keys: usize, values: usize) -> Result<()> {

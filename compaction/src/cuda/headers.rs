@@ -34,6 +34,7 @@ headers!(
     "in_order.cuh",
     "reduce.cuh",
     "ordered_look_back.cuh",
+    "quad_tile.cuh",
     "runs.cuh",
     "by_key.cuh",
     "segments.cuh",

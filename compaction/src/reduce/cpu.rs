@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::{
-    Extreme,
-    tree::{self, Fold},
+use super::{Extreme, tree};
+use crate::{
+    fold::{Fold, Known},
+    monoid::{Item, Monoid, Operator, with_monoid},
 };
-use crate::monoid::{Item, Monoid, Operator, with_monoid};
 
 /// Returns the combination of all items; without items, the operator's identity.
 ///
@@ -39,25 +39,6 @@ pub fn arg<T: Item>(extreme: Extreme, items: &[T]) -> Option<(usize, T)> {
         let found = tree::reduce(&Arg::<M<T>>(PhantomData), items);
         found.map(|(index, key)| (index, M::<T>::lower(key)))
     })
-}
-
-/// A [`Monoid`] as a [`Fold`].
-pub(crate) struct Known<M>(pub(crate) PhantomData<M>);
-
-impl<T: Item, M: Monoid<T>> Fold<T> for Known<M> {
-    type Value = M::Value;
-    const EXACT: bool = M::EXACT;
-    const COMMUTATIVE: bool = true;
-
-    fn identity(&self) -> M::Value {
-        M::IDENTITY
-    }
-    fn lift(&self, item: T, _: usize) -> M::Value {
-        M::lift(item)
-    }
-    fn combine(&self, left: M::Value, right: M::Value) -> M::Value {
-        M::combine(left, right)
-    }
 }
 
 /// The extreme of two items with its index, for a [`Monoid`] that is a minimum or a maximum.

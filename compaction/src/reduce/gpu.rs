@@ -174,7 +174,7 @@ impl<T: Item, W: CountWord> Reduce<T, W> {
 }
 
 /// Returns a launch with a block for each block of the tree over the items, of `bytes` bytes each.
-pub(super) fn launch(item_count: &ItemCount<'_>, bytes: usize) -> Launch {
+pub(crate) fn launch(item_count: &ItemCount<'_>, bytes: usize) -> Launch {
     let capacity = item_count.capacity;
     let blocks = if item_count.is_given {
         Plan::new(capacity, bytes).blocks
@@ -187,8 +187,13 @@ pub(super) fn launch(item_count: &ItemCount<'_>, bytes: usize) -> Launch {
     Launch::blocks(blocks as u32, BLOCK_THREADS)
 }
 
-fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+/// Returns the kernel file, without the definitions that it needs.
+pub(crate) fn kernel_file() -> Source {
     let text = include_str!("../../kernels/reduce.cu");
-    let source = Source::new("compaction/kernels/reduce.cu", text).kernel::<All<T>>("reduce");
+    Source::new("compaction/kernels/reduce.cu", text)
+}
+
+fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+    let source = kernel_file().kernel::<All<T>>("reduce");
     operator_header::<T>(of_items::<T, W>(source), operator)
 }

@@ -6,7 +6,7 @@ use super::{
 use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 
 /// Adds to a kernel source the definitions that `reduce.cuh` needs: item type, tile shape and word type of counts.
-pub(super) fn of_items<T: Shared, W: CountWord>(source: Source) -> Source {
+pub(crate) fn of_items<T: Shared, W: CountWord>(source: Source) -> Source {
     let bytes = size_of::<T>();
     let vector_bytes = bytes * lane_items(bytes);
     // The largest power of two that divides the size of a vector.

@@ -9,27 +9,10 @@
 //! A warp combines its vectors lane by lane if the operation is commutative, and otherwise in segments.
 
 use super::{BLOCK_THREADS, BLOCK_WARPS, MAX_BLOCKS, lane_items, segment_items};
-use crate::parallel;
+use crate::{fold::{Fold, fold_pairwise}, parallel};
 
 /// Number of items from which an exact reduction is processed in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
-
-/// An associative operation with an identity over values, to which items are converted.
-pub(crate) trait Fold<T>: Sync {
-    /// The type in which values are combined.
-    type Value: Copy + Send + Sync;
-    /// Whether neither the grouping nor the order of combinations affects the bits of the result.
-    const EXACT: bool;
-    /// Whether the operands of a combination can be exchanged.
-    const COMMUTATIVE: bool;
-
-    /// Returns the value that changes no other value.
-    fn identity(&self) -> Self::Value;
-    /// Converts an item to a value. `index` counts from the first item.
-    fn lift(&self, item: T, index: usize) -> Self::Value;
-    /// Combines two adjacent values; `left` comes first in the sequence.
-    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value;
-}
 
 /// The shape of the tree over a number of items.
 pub(super) struct Plan {
@@ -53,7 +36,7 @@ impl Plan {
 }
 
 /// Returns the combination of all items, computed in parallel.
-pub(super) fn reduce<T: Copy + Send + Sync, F: Fold<T>>(fold: &F, items: &[T]) -> F::Value {
+pub(crate) fn reduce<T: Copy + Send + Sync, F: Fold<T>>(fold: &F, items: &[T]) -> F::Value {
     if F::EXACT && items.len() < PARALLEL_FROM {
         return fold_one_by_one(fold, items, 0);
     }
@@ -128,26 +111,6 @@ fn fold_segments<T: Copy, F: Fold<T>>(fold: &F, items: &[T], first: usize) -> F:
         fold_pairwise(fold, &mut vectors, segment_items / lane)
     });
     combine_all(fold, values)
-}
-
-/// Combines values pairwise, as in a perfect binary tree whose last leaves are the identity. `leaves` is a power of two
-/// and at least the number of values.
-pub(crate) fn fold_pairwise<T, F: Fold<T>>(
-    fold: &F,
-    values: &mut Vec<F::Value>,
-    mut leaves: usize,
-) -> F::Value {
-    while leaves > 1 {
-        leaves /= 2;
-        if values.len() % 2 == 1 {
-            values.push(fold.identity());
-        }
-        for pair in 0..values.len() / 2 {
-            values[pair] = fold.combine(values[2 * pair], values[2 * pair + 1]);
-        }
-        values.truncate(values.len() / 2);
-    }
-    values.first().copied().unwrap_or_else(|| fold.identity())
 }
 
 /// Combines the results of all blocks: adjacent ones in a thread, pairwise in a warp, and one by one over the warps.

@@ -65,13 +65,8 @@ impl Workspace {
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
     /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
     pub fn in_arena(arena: &mut Arena, items: usize) -> Result<Self> {
-        // The largest items have the most blocks. More items may have fewer blocks, but never more than MAX_BLOCKS.
-        let blocks = match Plan::new(items, MAX_VALUE_BYTES) {
-            Plan { blocks, .. } if blocks < MAX_BLOCKS as usize / 2 => blocks,
-            _ => MAX_BLOCKS as usize,
-        };
         Ok(Self {
-            states: States::new(arena, blocks * MAX_VALUE_BYTES / size_of::<u64>())?,
+            states: States::new(arena, workspace_words(items))?,
             dummy_count: arena.zeroed(1)?,
             capacity: items,
         })
@@ -159,4 +154,14 @@ impl Workspace {
     pub(super) fn check_capacity(&self, items: usize) -> Result<()> {
         check_workspace(|| NAMES.input.to_owned(), self.capacity, items)
     }
+}
+
+/// Returns the 8-byte words that the results of all blocks take, for values of any size.
+pub(crate) fn workspace_words(items: usize) -> usize {
+    // The largest items have the most blocks. More items may have fewer blocks, but never more than MAX_BLOCKS.
+    let blocks = match Plan::new(items, MAX_VALUE_BYTES) {
+        Plan { blocks, .. } if blocks < MAX_BLOCKS as usize / 2 => blocks,
+        _ => MAX_BLOCKS as usize,
+    };
+    blocks * MAX_VALUE_BYTES / size_of::<u64>()
 }

@@ -8,7 +8,6 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{
     Item, NAMES, Operator, Workspace, check_values,
     kernel_source::{check, of_keys},
-    rows, tile_items,
 };
 use crate::{
     Count, CountWord, Result,
@@ -16,6 +15,7 @@ use crate::{
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     monoid::operator_header,
     select::item_layout,
+    tiles::{rows, tile_items},
 };
 
 /// The parameters of the kernel `reduce_by_key`: `(keys, values, count, capacity, is_given, keys_out, values_out, runs,

@@ -7,15 +7,17 @@ use bytemuck::Pod;
 use super::{
     Item, NAMES, Operator, check_values,
     cpu_chunks::{Output, heads, is_head, ranges},
-    rows, tile_items,
-    tree::{Prefixes, Segment, Segmented, TileSums, combine_tile},
 };
 use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
     monoid::{Monoid, with_monoid},
-    reduce::{cpu::Known, tree::Fold},
+    fold::{Fold, Known},
+    tiles::{
+        rows, tile_items,
+        tree::{Prefixes, Segment, Segmented, TileSums, combine_tile},
+    },
 };
 
 /// Items per chunk that a thread processes at a time, where the result does not depend on it.

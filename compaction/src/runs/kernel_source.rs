@@ -4,12 +4,12 @@ use std::alloc::Layout;
 
 use cudarc::driver::CudaViewMut;
 
-use super::{BLOCK_THREADS, NAMES, Workspace};
+use super::{NAMES, Workspace};
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace, is_wide},
     cuda::{Launch, Source},
-    look_back,
+    tiles::{self, BLOCK_THREADS},
 };
 
 /// The largest number of bytes of an item that a block stages in shared memory, so that it writes whole lines.
@@ -33,15 +33,10 @@ pub(super) fn of_keys<W: CountWord>(
         (_, true) if item_bytes > 8 => 3,
         _ => 4,
     };
-    let source = source
-        .define("Word", W::NAME)
-        .constant("BLOCK_THREADS", BLOCK_THREADS as u32)
-        .constant("RUNS_BLOCKS", resident)
-        .constant("ROWS", rows as u32)
+    tiles::declare::<W>(source, rows, resident)
         .constant("KEY_BYTES", keys.size() as u32)
         .constant("KEY_ALIGN", keys.align().min(WIDEST_VECTOR) as u32)
-        .constant("STAGED", u32::from(item_bytes <= MAX_STAGED_BYTES));
-    look_back::declare(source)
+        .constant("STAGED", u32::from(item_bytes <= MAX_STAGED_BYTES))
 }
 
 /// The checked item count of a call.

@@ -8,7 +8,6 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use super::{
     Item, Operator, Workspace, check_values,
     kernel_source::{check, of_keys},
-    rows, tile_items,
 };
 use crate::{
     Count, CountWord, Result,
@@ -16,6 +15,7 @@ use crate::{
     monoid::operator_header,
     reduce,
     select::item_layout,
+    tiles::{rows, tile_items},
 };
 
 /// The parameters of the kernel `scan_by_key`: `(keys, values, count, capacity, is_given, initial, out, inclusive,

@@ -8,13 +8,13 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{
     NAMES, Workspace, check_values,
     kernel_source::{check, of_keys},
-    rows, tile_items,
 };
 use crate::{
     Count, CountWord, Result,
     arguments::room_for_count,
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     select::item_layout,
+    tiles::{rows, tile_items},
 };
 
 /// The parameters of the kernel `unique`: `(keys, count, capacity, is_given, out, runs, workspace)`, with keys as bytes.

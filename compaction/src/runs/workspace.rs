@@ -4,12 +4,13 @@ use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::{NAMES, rows, tile_items};
+use super::NAMES;
 use crate::{
     CountWord, Result,
     arguments::read_count,
     cuda::{Arena, Buffer, Handover, IntoView},
     look_back::States,
+    tiles::{rows, tile_items},
 };
 
 /// Scratch device memory for runs of keys of type `K`, with values of type `V` if there are any.

@@ -1,4 +1,4 @@
-//! The order in which the values of a run are combined. Twin: `kernels/by_key.cuh`, and for tiles
+//! The order in which scans over tiles combine values. Twins: `kernels/by_key.cuh`, `kernels/scan_with.cu`, and for tiles
 //! `kernels/ordered_look_back.cuh`.
 //!
 //! ```text
@@ -6,10 +6,10 @@
 //!      ─ tile (8 warps, one by one) ─ window (32 tiles, pairwise) ─ group (4 windows, one by one) ─ all groups
 //! ```
 //!
-//! The first item of a run cuts each of these steps.
+//! Values of runs are cut at the first item of each run, the head.
 
 use super::{BLOCK_THREADS, ROW_ITEMS};
-use crate::reduce::tree::{Fold, fold_pairwise};
+use crate::fold::{Fold, fold_pairwise};
 
 const LANES: usize = 32;
 const QUAD: usize = 4;
@@ -18,15 +18,15 @@ const GROUP_TILES: usize = 4 * LANES;
 
 /// What a sequence of items adds.
 #[derive(Clone, Copy)]
-pub(super) struct Segment<V> {
+pub(crate) struct Segment<V> {
     /// The number of runs that begin in the sequence.
-    pub(super) heads: usize,
+    pub(crate) heads: usize,
     /// The combined values from the last head on, or of all items if there is no head.
-    pub(super) sum: V,
+    pub(crate) sum: V,
 }
 
 /// A [`Fold`] of values, cut at the heads of runs. Its items are values with whether they are heads.
-pub(super) struct Segmented<'f, F>(pub(super) &'f F);
+pub(crate) struct Segmented<'f, F>(pub(crate) &'f F);
 
 impl<T, F: Fold<T>> Fold<(T, bool)> for Segmented<'_, F> {
     type Value = Segment<F::Value>;
@@ -58,15 +58,15 @@ impl<T, F: Fold<T>> Fold<(T, bool)> for Segmented<'_, F> {
 }
 
 /// The combined items of a tile.
-pub(super) struct TileSums<V> {
+pub(crate) struct TileSums<V> {
     /// What the tile has before each quad of items.
-    pub(super) before: Vec<Segment<V>>,
+    pub(crate) before: Vec<Segment<V>>,
     /// What the whole tile adds.
-    pub(super) total: Segment<V>,
+    pub(crate) total: Segment<V>,
 }
 
 /// Combines the items of a tile, in which each warp has `rows` rows.
-pub(super) fn combine_tile<T: Copy, F: Fold<T>>(
+pub(crate) fn combine_tile<T: Copy, F: Fold<T>>(
     fold: &F,
     items: impl ExactSizeIterator<Item = (T, bool)>,
     rows: usize,
@@ -131,7 +131,7 @@ fn scan_row<I, F: Fold<I>>(fold: &F, row: &mut [F::Value]) -> F::Value {
 }
 
 /// The prefixes of tiles, which are added in order.
-pub(super) struct Prefixes<V> {
+pub(crate) struct Prefixes<V> {
     /// What the groups before the current one add, or all tiles so far if the order does not matter.
     before: Segment<V>,
     /// The tiles of the current group.
@@ -139,7 +139,7 @@ pub(super) struct Prefixes<V> {
 }
 
 impl<V: Copy + Send + Sync> Prefixes<V> {
-    pub(super) fn new(before: Segment<V>) -> Self {
+    pub(crate) fn new(before: Segment<V>) -> Self {
         Self {
             before,
             group: Vec::new(),
@@ -147,7 +147,7 @@ impl<V: Copy + Send + Sync> Prefixes<V> {
     }
 
     /// Adds a tile. Returns what all tiles before it add.
-    pub(super) fn add<T, F: Fold<T, Value = V>>(
+    pub(crate) fn add<T, F: Fold<T, Value = V>>(
         &mut self,
         fold: &F,
         tile: Segment<V>,

@@ -1,0 +1,183 @@
+//! User-defined operators in CUDA C++.
+
+use std::{any::TypeId, fmt::Write};
+
+use crate::{
+    Error, Result,
+    cuda::{Module, Source, in_quotes},
+    layout::Shared,
+};
+
+/// The path with which the kernel files include the operator's text.
+const INCLUDED: &str = "combine";
+/// The largest number of characters of an operator's text in an error message.
+const MAX_SHOWN: usize = 80;
+
+/// An associative operator in CUDA C++, over values of type `A`.
+///
+/// The source text defines `A combine(A left, A right)`, where `A` is the CUDA name of the value type; `left` comes
+/// first in the sequence, and parameters may also be `const A &`. If the items have another type `I`, or are converted
+/// before they are combined, the text also defines `A lift(I item)`. If values or items are structs, the text also
+/// defines the structs, whose layout is checked against Rust.
+///
+/// ```
+/// use compaction::custom::CustomOperator;
+///
+/// let text = "u32 lift(u8 flag) { return flag; } u32 combine(u32 left, u32 right) { return left + right; }";
+/// let count = CustomOperator::new("count.cuh", text, 0_u32).exact();
+/// assert_eq!(count.path(), "count.cuh");
+/// ```
+#[derive(Clone, Debug)]
+pub struct CustomOperator<A: Shared> {
+    path: String,
+    text: String,
+    identity: A,
+    exact: bool,
+}
+
+impl<A: Shared> CustomOperator<A> {
+    /// Creates an operator from its source text and its identity: combining a value with the identity must return the
+    /// value. `path` names the text in error messages.
+    ///
+    /// ```
+    /// use compaction::custom::CustomOperator;
+    ///
+    /// let text = "f32 combine(f32 left, f32 right) { return left * right; }";
+    /// assert_eq!(CustomOperator::new("product.cuh", text, 1.0_f32).identity(), 1.0);
+    /// ```
+    pub fn new(path: impl Into<String>, text: impl Into<String>, identity: A) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+            identity,
+            exact: false,
+        }
+    }
+
+    /// Declares that the grouping of combinations does not affect the bits of the result, as for integers but not for
+    /// sums of floats. Scans of long inputs are then faster.
+    ///
+    /// ```
+    /// # use compaction::custom::CustomOperator;
+    /// let text = "u32 combine(u32 left, u32 right) { return left | right; }";
+    /// let any = CustomOperator::new("or.cuh", text, 0_u32).exact();
+    /// # let _ = any;
+    /// ```
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        self.exact = true;
+        self
+    }
+
+    /// Returns the path that names the operator in error messages.
+    ///
+    /// ```
+    /// # use compaction::custom::CustomOperator;
+    /// let max = CustomOperator::new("max.cuh", "u32 combine(u32 a, u32 b) { return max(a, b); }", 0_u32);
+    /// assert_eq!(max.path(), "max.cuh");
+    /// ```
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the identity that was passed to [`new`](Self::new).
+    ///
+    /// ```
+    /// # use compaction::custom::CustomOperator;
+    /// let max = CustomOperator::new("max.cuh", "u32 combine(u32 a, u32 b) { return max(a, b); }", 0_u32);
+    /// assert_eq!(max.identity(), 0);
+    /// ```
+    pub fn identity(&self) -> A {
+        self.identity
+    }
+
+    /// Adds to a kernel source the header `operator`, which defines the monoid for items of type `I`. Returns
+    /// [`Error::NoFunction`] if the text does not contain the name of a function that it must define.
+    pub(super) fn declare<I: Shared>(&self, source: Source) -> Result<Source> {
+        let lifts = self.names("lift");
+        let missing = if !self.names("combine") {
+            Some(format!("{0} combine({0}, {0})", A::NAME))
+        } else if !lifts && TypeId::of::<I>() != TypeId::of::<A>() {
+            Some(format!("{} lift({})", A::NAME, I::NAME))
+        } else {
+            None
+        };
+        if let Some(function) = missing {
+            return Err(self.no_function(function));
+        }
+        let mut identity = String::new();
+        for byte in bytemuck::bytes_of(&self.identity) {
+            let _ = write!(identity, "{byte},");
+        }
+        let (value, item, exact) = (A::NAME, I::NAME, self.exact);
+        let lift = if lifts { "::lift(item)" } else { "item" };
+        let text = format!(
+            "// Values of type Value, converted from items of type Item.\n\
+             #include \"{INCLUDED}\"\n\
+             struct Monoid {{\n\
+             using Item = {item};\n\
+             using Out = {value};\n\
+             using Value = {value};\n\
+             static constexpr bool EXACT = {exact}, COMMUTATIVE = false;\n\
+             static __device__ __forceinline__ Value identity()\n\
+             {{\n\
+             const u8 bytes[] = {{{identity}}};\n\
+             Value value;\n\
+             memcpy(&value, bytes, sizeof value);\n\
+             return value;\n\
+             }}\n\
+             static __device__ __forceinline__ Value lift(const Item &item) {{ return {lift}; }}\n\
+             static __device__ __forceinline__ Value raise(const Out &out) {{ return out; }}\n\
+             static __device__ __forceinline__ Out lower(const Value &value) {{ return value; }}\n\
+             static __device__ __forceinline__ Value combine(const Value &left, const Value &right)\n\
+             {{\n\
+             return ::combine(left, right);\n\
+             }}\n\
+             }};\n"
+        );
+        Ok(source
+            .header_shown_as(INCLUDED, self.shown(), self.text.clone())
+            .header("operator", text))
+    }
+
+    /// Names the operator instead of the kernel file in an error of the compiler.
+    pub(super) fn loaded(&self, module: Result<Module>) -> Result<Module> {
+        module.map_err(|error| match error {
+            Error::Compile { log, .. } => Error::Compile {
+                kernel: self.shown(),
+                log,
+            },
+            other => other,
+        })
+    }
+
+    /// Returns the path as shown in error messages: on one line, or `the operator` if it is blank.
+    fn shown(&self) -> String {
+        match in_quotes(&self.path) {
+            path if path.trim().is_empty() => "the operator".to_owned(),
+            path => path.into_owned(),
+        }
+    }
+
+    /// Returns whether the text contains a word. If not, it cannot define a function of this name.
+    fn names(&self, name: &str) -> bool {
+        let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+        self.text
+            .split(|c| !is_in_word(c))
+            .any(|word| word == name)
+    }
+
+    fn no_function(&self, function: String) -> Error {
+        let text: Vec<&str> = self.text.split_whitespace().collect();
+        let mut text = text.join(" ");
+        if let Some((end, _)) = text.char_indices().nth(MAX_SHOWN) {
+            text.truncate(end);
+            text.push('…');
+        }
+        Error::NoFunction {
+            path: self.shown(),
+            function,
+            text,
+        }
+    }
+}

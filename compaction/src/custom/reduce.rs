@@ -1,0 +1,161 @@
+//! Reductions by user-defined operators on a GPU.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use cudarc::driver::{CudaContext, CudaStream};
+
+use super::{CustomOperator, Workspace};
+use crate::{
+    Count, CountWord, Result,
+    arguments::{ArgumentNames, ItemCount, argument_names, check_room},
+    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    layout::Shared,
+    reduce,
+};
+
+const NAMES: ArgumentNames = argument_names!("custom_reduce", "items");
+
+/// The parameters of the kernel `reduce`: `(items, count, capacity, is_given, initial, out, workspace)`. There are
+/// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
+type All<A, I> = (In<I>, In<u32>, u64, u32, A, InOut<A>, InOut<u64>);
+
+/// A reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
+///
+/// Values have type `A`, of 1 to 64 bytes, and items have type `I`. Counts have type `W`: `u32`, or `u64` for 2³² or
+/// more items. A call is one launch, like that of [`Reduce`](crate::reduce::Reduce).
+///
+/// ```no_run
+/// use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let text = "u64 lift(u8 item) { return item; } u64 combine(u64 left, u64 right) { return left * right; }";
+/// let product = CustomOperator::new("product.cuh", text, 1_u64);
+/// let reduce = CustomReduce::<u64, u8>::new(&cuda::Compiler::new(), &context, &product)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 3)?;
+///
+/// let items = cuda::upload(&stream, &[2, 3, 7])?;
+/// let mut out = cuda::zeroed(&stream, 1)?;
+/// reduce.items(&stream, &items, Count::All, &mut out, &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &out)?, [42]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CustomReduce<A: Shared, I: Shared = A, W: CountWord = u32> {
+    initial: A,
+    kernel: Kernel<All<A, I>>,
+    word: PhantomData<fn(W)>,
+}
+
+impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
+    /// Compiles the kernel with the operator, or loads it if compiled earlier.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, custom::{CustomOperator, CustomReduce}};
+    ///
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let reduce = CustomReduce::<u32>::new(&cuda::Compiler::new(), &cuda::open(0)?, &any)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function;
+    /// [`Error::Compile`](crate::Error::Compile) with the operator's path and the compiler's log if it does not compile;
+    /// and otherwise the errors of [`Compiler::load`].
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: &CustomOperator<A>,
+    ) -> Result<Self> {
+        let module = compiler.load(context, &source::<A, I, W>(operator)?);
+        Ok(Self {
+            initial: operator.identity(),
+            kernel: operator.loaded(module)?.kernel("reduce")?,
+            word: PhantomData,
+        })
+    }
+
+    /// Returns the kernel files with this operator, for an [`Archive`](crate::cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::custom::{CustomOperator, CustomReduce};
+    ///
+    /// let none = CustomOperator::new("none.cuh", "u32 combined;", 0_u32);
+    /// let error = CustomReduce::<u32>::sources(&none).unwrap_err();
+    /// assert_eq!(error.to_string(), "none.cuh defines no u32 combine(u32, u32): \"u32 combined;\"");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
+    pub fn sources(operator: &CustomOperator<A>) -> Result<Vec<Source>> {
+        Ok(vec![source::<A, I, W>(operator)?])
+    }
+
+    /// Sets the initial value, which is combined with the items and comes before them. By default, it is the operator's
+    /// identity.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, custom::{CustomOperator, CustomReduce}};
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let reduce = CustomReduce::<u32>::new(&cuda::Compiler::new(), &cuda::open(0)?, &any)?.initial(1 << 31);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    #[must_use]
+    pub fn initial(mut self, value: A) -> Self {
+        self.initial = value;
+        self
+    }
+
+    /// Enqueues a reduction that writes the combination of the initial value and all items to `out[0]`.
+    ///
+    /// A device count larger than `items` is clamped, and [`Workspace::check`] reports it.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let reduce = CustomReduce::<u32>::new(&cuda::Compiler::new(), &context, &any)?;
+    /// let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let (items, mut out) = (cuda::upload(&stream, &[1, 4, 5])?, cuda::zeroed(&stream, 1)?);
+    /// reduce.items(&stream, &items, Count::Given(2), &mut out, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [5]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Reduce::items`](crate::reduce::Reduce::items).
+    pub fn items<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: impl IntoView<'a, I>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, A>,
+        workspace: &mut Workspace<A, I>,
+    ) -> Result<()> {
+        let (items, out) = (items.into_view(), out.into_view_mut());
+        let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
+        check_room(NAMES.output, out.len(), 1)?;
+        workspace.check_capacity(NAMES.input, item_count.capacity)?;
+        let launch = reduce::launch(&item_count, size_of::<I>());
+        let args = (
+            items,
+            item_count.count,
+            item_count.capacity as u64,
+            u32::from(item_count.is_given),
+            self.initial,
+            out,
+            workspace.states.words.as_view_mut(),
+        );
+        self.kernel.launch(stream, launch, args)
+    }
+}
+
+fn source<A: Shared, I: Shared, W: CountWord>(operator: &CustomOperator<A>) -> Result<Source> {
+    const { crate::select::check_item::<A>() };
+    let source = reduce::kernel_file().kernel::<All<A, I>>("reduce");
+    operator.declare::<I>(reduce::of_items::<I, W>(source))
+}
