@@ -12,9 +12,9 @@ compaction::shared! {
     struct Star { id: u32, light_years: f32 }
 }
 
-/// CUDA predicate that keeps the stars nearer than 12 light-years.
+/// CUDA predicate that keeps the stars nearer than a number of light-years.
 const NEAR: &str = "struct Star { u32 id; f32 light_years; };
-bool keep(const Star &star) { return star.light_years < 12.0f; }";
+bool keep(const Star &star, f32 max) { return star.light_years < max; }";
 
 fn main() -> Result<()> {
     let stars = [(32349, 8.6_f32), (91262, 25.0), (37279, 11.5)];
@@ -29,12 +29,16 @@ fn main() -> Result<()> {
         Err(error @ Error::NoDevice { .. }) => println!("GPU skipped: {error}"),
         Err(error) => return Err(error),
     }
-    // Both replacements are errors: a misspelt name, and a type that differs from Rust's. Compiling needs no GPU.
-    for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
+    // The replacements are errors: a misspelt name, a field and a parameter of other types than in Rust. Compiling needs
+    // no GPU.
+    for (right, wrong) in [
+        ("star.light", "star.lihgt"),
+        ("f32 light", "u32 light"),
+        ("f32 max", "u32 max"),
+    ] {
         let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
-        if let Err(error) =
-            cuda::Compiler::new().image(&SelectIf::<Star>::sources(&predicate)?[0], 90)
-        {
+        let image = SelectIf::<Star, u32, f32>::image(&cuda::Compiler::new(), &predicate, 90);
+        if let Err(error) = image {
             println!("\n{error}");
         }
     }
@@ -45,7 +49,9 @@ fn on_the_gpu(stars: &[Star]) -> Result<Vec<Star>> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
     let predicate = Predicate::new("near.cuh", NEAR);
-    let select = SelectIf::<Star>::new(&cuda::Compiler::new(), &context, &predicate)?;
+    let compiler = cuda::Compiler::new();
+    let select =
+        SelectIf::<Star, u32, f32>::with_parameters(&compiler, &context, &predicate, 12.0)?;
     let mut workspace = Workspace::with_capacity(&stream, 3)?;
 
     let stars = cuda::upload(&stream, stars)?;

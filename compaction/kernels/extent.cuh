@@ -12,6 +12,7 @@ constexpr bool IS_LONG = sizeof(Word) == 8;
 struct Extent {
     u64 capacity;  // largest possible number of items, over all portions
     u64 first;     // index of the launch's first item
+    u64 room;      // length of the output: items that would be written behind it are counted, but not written
     u32 items;     // largest possible number of items of the launch
     u32 number;    // number of this portion, counted from 0
     u32 is_given;  // nonzero: there are exactly `capacity` items; zero: the device count says how many
@@ -21,6 +22,13 @@ struct Extent {
 
     // The largest possible number of items.
     __device__ __forceinline__ Word most() const { return IS_LONG ? (Word)capacity : (Word)items; }
+
+    // The number of items, of `count` to be written from position `begin` on, for which the output has room.
+    __device__ __forceinline__ u32 room_for(Word begin, u32 count) const
+    {
+        const Word end = (Word)room;
+        return (u32)min((Word)count, end - min(end, begin));
+    }
 
     // The total number of items.
     __device__ __forceinline__ Word total(const Word *count) const { return is_given ? most() : min(*count, most()); }
@@ -76,4 +84,21 @@ __device__ __forceinline__ PortionArrivalOrder appending(const Extent &extent, W
 {
     Control *const control = (Control *)workspace;
     return {&control->appended, {extent, control, selected}, 0};
+}
+
+// A value that is not put behind the end of the output.
+template <class Value>
+struct Within {
+    Value value;
+    Word room;
+    __device__ __forceinline__ void put(Word to, Word from) const
+    {
+        if (to < room) value.put(to, from);
+    }
+};
+
+template <class Value>
+__device__ __forceinline__ Within<Value> within(const Extent &extent, Value value)
+{
+    return {value, (Word)extent.room};
 }

@@ -32,7 +32,7 @@ SELECT(select_indices_look_back)(SELECT_PARAMS)
     const Word first = extent.begin();
     look_back<FEW_ROWS, FEW_WINDOWS>(
         flags + first, count, extent, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags + first, tile, first, (Word *)out, order); });
+        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags + first, tile, extent, (Word *)out, order); });
 }
 
 SELECT(select_many_indices_look_back)(SELECT_PARAMS)
@@ -40,7 +40,7 @@ SELECT(select_many_indices_look_back)(SELECT_PARAMS)
     const Word first = extent.begin();
     look_back<MANY_ROWS, MANY_WINDOWS>(
         flags + first, count, extent, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags + first, tile, first, (Word *)out, order); });
+        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags + first, tile, extent, (Word *)out, order); });
 }
 
 SELECT_WIDE(select_items_look_back)(SELECT_PARAMS)
@@ -48,7 +48,7 @@ SELECT_WIDE(select_items_look_back)(SELECT_PARAMS)
     const u64 first = extent.begin();
     look_back<FEW_ROWS, FEW_WINDOWS>(
         flags + first, count, extent, selected, workspace, [&](Tile tile, auto &order) {
-            keep_items<FEW_ROWS>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+            keep_items<FEW_ROWS>(items + first * ITEM_BYTES, flags + first, tile, extent, out, order);
         });
 }
 
@@ -57,6 +57,6 @@ SELECT(select_many_items_look_back)(SELECT_PARAMS)
     const u64 first = extent.begin();
     look_back<MANY_ROWS, MANY_WINDOWS>(
         flags + first, count, extent, selected, workspace, [&](Tile tile, auto &order) {
-            keep_items<MANY_ROWS>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+            keep_items<MANY_ROWS>(items + first * ITEM_BYTES, flags + first, tile, extent, out, order);
         });
 }

@@ -32,7 +32,7 @@ SELECT(select_indices_atomic)(SELECT_PARAMS)
     const Tile tile = own_tile(count, extent, workspace);
     PortionArrivalOrder order = appending(extent, selected, workspace);
     const Word first = extent.begin();
-    keep_indices<1>(flags + first, tile, first, (Word *)out, order);
+    keep_indices<1>(flags + first, tile, extent, (Word *)out, order);
 }
 
 SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
@@ -40,7 +40,7 @@ SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
     const Tile tile = own_tile(count, extent, workspace);
     PortionArrivalOrder order = appending(extent, selected, workspace);
     const u64 first = extent.begin();
-    keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+    keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, extent, out, order);
 }
 
 SELECT(select_indices_off)(SELECT_PARAMS)

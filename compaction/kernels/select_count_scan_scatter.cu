@@ -51,12 +51,12 @@ KERNEL(select_scatter_indices)(
     const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    scatter_block(flags, count, extent, begins, workspace, Indices{out});
+    scatter_block(flags, count, extent, begins, workspace, within(extent, Indices{out}));
 }
 
 KERNEL(select_scatter_items)(
     const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    scatter_block(flags, count, extent, begins, workspace, Items{items, out});
+    scatter_block(flags, count, extent, begins, workspace, within(extent, Items{items, out}));
 }

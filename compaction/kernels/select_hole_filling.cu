@@ -70,14 +70,14 @@ KERNEL(select_fill_holes_with_indices)(
     const u8 *, const u8 *flags, const Word *count, Extent extent, const Word *befores, const Word *holes, u8 *out,
     const Word *selected)
 {
-    fill_holes<false>(flags, count, extent, befores, holes, selected, Indices{out});
+    fill_holes<false>(flags, count, extent, befores, holes, selected, within(extent, Indices{out}));
 }
 
 KERNEL(select_fill_holes_with_items)(
     const u8 *items, const u8 *flags, const Word *count, Extent extent, const Word *befores, const Word *holes, u8 *out,
     const Word *selected)
 {
-    fill_holes<false>(flags, count, extent, befores, holes, selected, Items{items, out});
+    fill_holes<false>(flags, count, extent, befores, holes, selected, within(extent, Items{items, out}));
 }
 
 KERNEL(select_fill_holes_in_place)(

@@ -88,12 +88,12 @@ KERNEL(select_scatter_indices_by_rank)(
     const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *ranks, const u32 *sums,
     u8 *out, const u64 *workspace)
 {
-    scatter_by_rank(flags, count, extent, ranks, sums, workspace, Indices{out});
+    scatter_by_rank(flags, count, extent, ranks, sums, workspace, within(extent, Indices{out}));
 }
 
 KERNEL(select_scatter_items_by_rank)(
     const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *ranks,
     const u32 *sums, u8 *out, const u64 *workspace)
 {
-    scatter_by_rank(flags, count, extent, ranks, sums, workspace, Items{items, out});
+    scatter_by_rank(flags, count, extent, ranks, sums, workspace, within(extent, Items{items, out}));
 }

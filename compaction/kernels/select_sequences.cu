@@ -72,12 +72,12 @@ KERNEL(select_move_indices)(
     const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    move_sequence(flags, count, extent, begins, workspace, Indices{out});
+    move_sequence(flags, count, extent, begins, workspace, within(extent, Indices{out}));
 }
 
 KERNEL(select_move_items)(
     const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    move_sequence(flags, count, extent, begins, workspace, Items{items, out});
+    move_sequence(flags, count, extent, begins, workspace, within(extent, Items{items, out}));
 }

@@ -23,24 +23,24 @@ __device__ __forceinline__ void write_words(Word *to, u32 count, Value value)
 
 template <u32 ROWS, class Order>
 __device__ __forceinline__ void keep_indices(
-    const u8 *__restrict__ flags, Tile tile, Word first_index, Word *__restrict__ out, Order &order)
+    const u8 *__restrict__ flags, Tile tile, const Extent &extent, Word *__restrict__ out, Order &order)
 {
     __shared__ u16 kept[ROWS * TILE_ITEMS];
     const auto found = find_survivors<ROWS>(flags, tile);
     order.announce(found.total);
     gather_places(found, kept);
-    const Word begin = order.begin(found.total), first = first_index + tile.first;
-    write_words(out + begin, found.total, [&](u32 rank) { return first + kept[rank]; });
+    const Word begin = order.begin(found.total), first = extent.begin() + tile.first;
+    write_words(out + begin, extent.room_for(begin, found.total), [&](u32 rank) { return first + kept[rank]; });
 }
 
 // Copies the selected items of a tile by vectors, PARTS per item. The first batch is loaded while the order finds the
 // output position.
 template <u32 PARTS, class Part, class Order>
 __device__ __forceinline__ void copy_kept(
-    const Part *__restrict__ items, const u16 *kept, u32 survivors, Part *__restrict__ out, Order &order)
+    const Part *__restrict__ items, const u16 *kept, u32 survivors, const Extent &extent, Part *__restrict__ out, Order &order)
 {
     constexpr u32 BATCH = PARTS == 1 && sizeof(Part) <= 4 ? 8 : sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
-    const u32 count = survivors * PARTS;
+    u32 count = survivors * PARTS;
     Part batch[BATCH];
     const auto load = [&](u32 first) {
 #pragma unroll
@@ -50,7 +50,9 @@ __device__ __forceinline__ void copy_kept(
         }
     };
     load(threadIdx.x);
-    out += (u64)order.begin(survivors) * PARTS;
+    const Word begin = order.begin(survivors);
+    count = extent.room_for(begin, survivors) * PARTS;
+    out += (u64)begin * PARTS;
     for (u32 first = threadIdx.x; first < count; first += STEP) {
         if (first != threadIdx.x) load(first);
 #pragma unroll
@@ -65,14 +67,14 @@ __device__ __forceinline__ void copy_kept(
 // ones.
 template <u32 BYTES, class Order>
 __device__ __forceinline__ void copy_kept_by(
-    const u8 *__restrict__ items, const u16 *kept, u32 survivors, u8 *__restrict__ out, Order &order)
+    const u8 *__restrict__ items, const u16 *kept, u32 survivors, const Extent &extent, u8 *__restrict__ out, Order &order)
 {
     using Wide = typename Vector<BYTES>::type;
     constexpr u32 NARROWER = BYTES / 4 > ITEM_ALIGN ? BYTES / 4 : ITEM_ALIGN;
     if (BYTES == ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
-        copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, (Wide *)out, order);
+        copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, extent, (Wide *)out, order);
     else if constexpr (BYTES != ITEM_ALIGN)
-        copy_kept_by<NARROWER>(items, kept, survivors, out, order);
+        copy_kept_by<NARROWER>(items, kept, survivors, extent, out, order);
 }
 
 // The widest vectors, in bytes, into which the items can be divided.
@@ -81,14 +83,15 @@ constexpr u32 ITEM_VECTOR = (ITEM_BYTES & -ITEM_BYTES) < WIDEST_VECTOR ? ITEM_BY
 // Items are read once it is known which are selected: sectors that contain only rejected items are never loaded.
 template <u32 ROWS, class Order>
 __device__ __forceinline__ void keep_items(
-    const u8 *__restrict__ items, const u8 *__restrict__ flags, Tile tile, u8 *__restrict__ out, Order &order)
+    const u8 *__restrict__ items, const u8 *__restrict__ flags, Tile tile, const Extent &extent, u8 *__restrict__ out,
+    Order &order)
 {
     __shared__ u16 kept[ROWS * TILE_ITEMS];
     const auto found = find_survivors<ROWS>(flags, tile);
     order.announce(found.total);
     gather_places(found, kept);
     __syncthreads();
-    copy_kept_by<ITEM_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, out, order);
+    copy_kept_by<ITEM_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, extent, out, order);
 }
 
 // The parameters of select's kernels. Kernels for indices do not read `items`.

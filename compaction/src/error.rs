@@ -254,13 +254,13 @@ pub enum Error {
         /// NVRTC's log: all errors and warnings, one or more lines each.
         log: String,
     },
-    /// The text of a predicate does not define the function `keep` for the item type.
-    #[error("{predicate} defines no bool keep({item}): \"{text}\"")]
+    /// The text of a predicate does not define the function `keep` of the expected type.
+    #[error("{predicate} defines no {expected}: \"{text}\"")]
     NoKeep {
         /// The path that names the predicate, as given to [`Predicate::new`](crate::select::Predicate::new).
         predicate: String,
-        /// The CUDA name of the item type for which `keep` is missing.
-        item: &'static str,
+        /// The expected function: `bool keep(u32)`. Its parameters may also be `const` references.
+        expected: String,
         /// The predicate's text on one line, or its first 80 characters and `…`.
         text: String,
     },

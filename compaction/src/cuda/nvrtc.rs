@@ -238,6 +238,14 @@ impl Nvrtc {
         self.version
     }
 
+    /// Returns a line that says how to install CUDA's headers beside this NVRTC.
+    fn package_of_headers(&self) -> &'static str {
+        match self.version.0 {
+            ..13 => "CUDA's headers: pip install nvidia-cuda-runtime-cu12",
+            _ => "CUDA's headers: pip install nvidia-cuda-runtime nvidia-cuda-cccl",
+        }
+    }
+
     /// Returns the best target of this NVRTC for a compute capability (90 for 9.0).
     ///
     /// The target is machine code if NVRTC supports exactly this capability, and otherwise PTX for the newest supported
@@ -266,6 +274,9 @@ impl Nvrtc {
     }
 
     /// Compiles a source for a target. Does not use a [`Cache`](super::Cache).
+    ///
+    /// `#include <cuda_fp16.h>` and other headers of CUDA are found beside NVRTC: in its toolkit or environment, and in the
+    /// Python packages `nvidia-cuda-runtime*`.
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -302,6 +313,11 @@ impl Nvrtc {
             // Reports registers and spills in the log and changes nothing else.
             options.push(c_string("--ptxas-options=-v".to_owned())?);
         }
+        if text.lines().any(includes_header_of_cuda) {
+            for folder in search::header_folders(&self.path) {
+                options.push(c_string(format!("--include-path={}", folder.display()))?);
+            }
+        }
         if self.version >= (12, 9) {
             // Since 12.9 NVRTC caches compiled code, and a cached result comes without warnings and report.
             options.push(c_string("--no-cache".to_owned())?);
@@ -315,12 +331,13 @@ impl Nvrtc {
         let status = run.compile(&options);
         let log = run.log();
         if status != 0 {
-            let log = if log.is_empty() {
-                self.functions.meaning(status)
-            } else {
-                log
-            };
-            return Err(failed(log));
+            return Err(failed(match log {
+                log if log.is_empty() => self.functions.meaning(status),
+                log if log.contains("open source file") => {
+                    format!("{log}\n{}", self.package_of_headers())
+                }
+                log => log,
+            }));
         }
         let bytes = run.code(target).map_err(failed)?;
         Ok(Compiled {
@@ -328,6 +345,14 @@ impl Nvrtc {
             log,
         })
     }
+}
+
+/// Returns whether a line of CUDA C++ includes a header in angle brackets.
+fn includes_header_of_cuda(line: &str) -> bool {
+    let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+    directive
+        .and_then(|directive| directive.strip_prefix("include"))
+        .is_some_and(|name| name.trim_start().starts_with('<'))
 }
 
 impl std::fmt::Debug for Nvrtc {

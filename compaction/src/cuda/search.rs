@@ -184,3 +184,34 @@ fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     children.sort_unstable_by(|a, b| b.cmp(a));
     children
 }
+
+/// Returns the folders of CUDA's headers that belong to an NVRTC library: those of its toolkit or environment, and of the
+/// wheels beside its own. For a library that the system's loader found, these are the folders of installed toolkits.
+pub(super) fn header_folders(library: &Path) -> Vec<PathBuf> {
+    let above = library.ancestors().skip(1).take(4);
+    let beside = above
+        .clone()
+        .flat_map(|folder| children(folder, |name| name.starts_with("cu")));
+    let named = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(env::var_os);
+    let mut roots: Vec<PathBuf> = Vec::new();
+    if library.is_absolute() {
+        roots.extend(above.map(Path::to_owned).chain(beside));
+    } else {
+        roots.extend(named.map(PathBuf::from));
+        roots.extend(["/usr/local/cuda", "/opt/cuda", "/usr"].map(PathBuf::from));
+    }
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for root in roots {
+        for folder in [root.join("include"), root.join("include/cccl")] {
+            let has_headers = ["cuda_fp16.h", "nv/target", "cuda"]
+                .iter()
+                .any(|header| folder.join(header).exists());
+            if has_headers && !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+    }
+    folders
+}

@@ -42,9 +42,10 @@ pub fn specification<'a, T>(
 
 /// Writes the indices of the nonzero flags to `out`, and returns their number.
 ///
-/// `out` must have room for as many indices as there are flags; entries behind the result keep their values. Inputs of
-/// fewer than 65,536 items are processed on the calling thread without allocation. The [`Strategy`] determines the
-/// order. [`Strategy::Off`] writes every entry and still returns the number of nonzero flags.
+/// If `out` is shorter than the result, it receives the first indices, and the full number is returned. Entries behind
+/// the result keep their values. Inputs of fewer than 65,536 items are processed on the calling thread without
+/// allocation. The [`Strategy`] determines the order. [`Strategy::Off`] writes every entry, needs room for them, and
+/// still returns the number of nonzero flags.
 ///
 /// ```
 /// use compaction::select::{Strategy, cpu};
@@ -60,10 +61,10 @@ pub fn specification<'a, T>(
 /// # Errors
 ///
 /// Returns [`Error::Uncountable`](crate::Error::Uncountable) if there are more flags than a word `W` can represent, and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`.
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) with [`Strategy::Off`] if `out` is shorter than `flags`.
 pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) -> Result<usize> {
     check_words::<W>(NAMES.input, flags.len())?;
-    check_room(NAMES.output, out.len(), flags.len())?;
+    check_output(strategy, out.len(), flags.len())?;
     Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
 
@@ -89,8 +90,8 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`, and
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
+/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) with [`Strategy::Off`] if `out` is shorter than
+/// `flags`, and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 pub fn items<T: Pod + Send + Sync>(
     strategy: Strategy,
     items: &[T],
@@ -99,8 +100,17 @@ pub fn items<T: Pod + Send + Sync>(
 ) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
-    check_room(NAMES.output, out.len(), flags.len())?;
+    check_output(strategy, out.len(), flags.len())?;
     Ok(keep(strategy, flags, &ItemsOf(items), out))
+}
+
+/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if a strategy writes all items and an output that
+/// holds `room` items is shorter.
+fn check_output(strategy: Strategy, room: usize, items: usize) -> Result<()> {
+    match strategy {
+        Strategy::Off => check_room(NAMES.output, room, items),
+        _ => Ok(()),
+    }
 }
 
 /// The values to select from, by index: the indices themselves, or items.
@@ -143,8 +153,8 @@ impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
     }
 }
 
-/// Selects with a strategy: writes the values of nonzero flags to `out` and returns their number. `out` must be at
-/// least as long as `flags`.
+/// Selects with a strategy: writes the values of nonzero flags to `out`, as many as fit, and returns their number. For
+/// [`Strategy::Off`], `out` must be at least as long as `flags`.
 fn keep<T: Pod + Send>(
     strategy: Strategy,
     flags: &[u8],
@@ -157,7 +167,10 @@ fn keep<T: Pod + Send>(
         Strategy::Off => blank_run(flags, 0, values, out),
         Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, values, out),
         Strategy::HoleFilling => fill_holes(flags, values, out),
-        _ if !parallel => keep_run(flags, 0, values, &mut out[..count(flags)]),
+        _ if !parallel => {
+            let written = count(flags).min(out.len());
+            keep_run(flags, 0, values, &mut out[..written])
+        }
         Strategy::Atomic => append(flags, values, out),
         // The GPU methods differ in how they find the positions. Here, counting and then compacting each chunk serves
         // for all.
@@ -248,12 +261,12 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     end
 }
 
-/// Selects by hole filling: writes the survivors to `out`, which must have room for them, and returns their number k.
+/// Selects by hole filling: writes the survivors to `out`, as many as fit, and returns their number k.
 /// Survivors among the first k indices keep their index; each hole between them gets the last survivor that is left.
 fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
     let fillers = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
-    fill_run(&flags[..kept], 0, values, &mut out[..kept], fillers);
+    fill_run(&flags[..kept], 0, values, out, fillers);
     kept
 }
 
@@ -295,7 +308,11 @@ fn fill_holes_by_chunks<T: Copy + Send>(
         rest = left;
         own
     });
-    let parts = out[..kept].chunks_mut(CHUNK_ITEMS).zip(chunks).zip(fillers);
+    let written = kept.min(out.len());
+    let parts = out[..written]
+        .chunks_mut(CHUNK_ITEMS)
+        .zip(chunks)
+        .zip(fillers);
     parallel::for_each(parts, |chunk, ((out, flags), fillers)| {
         let fillers = fillers.iter().map(|&filler| filler as usize);
         fill_run(flags, chunk * CHUNK_ITEMS, values, out, fillers.rev());
@@ -304,7 +321,8 @@ fn fill_holes_by_chunks<T: Copy + Send>(
 }
 
 /// Writes the values of the nonzero flags among consecutive flags to `out`, in order, and returns their number. The
-/// first flag has the index `first`. `out` must be exactly as long as the result.
+/// first flag has the index `first`. `out` must be exactly as long as the result, or shorter, so that it receives the
+/// first values.
 fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut kept = 0;
     let (eights, rest) = flags.as_chunks::<8>();
@@ -312,12 +330,13 @@ fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
         let first = first + 8 * number;
         let mask = usize::from(mask(eight));
         let (survivors, places) = (usize::from(SURVIVORS.0[mask]), &SURVIVORS.1[mask]);
-        match out[kept..].first_chunk_mut::<8>() {
+        let room = out.get_mut(kept..).unwrap_or_default();
+        match room.first_chunk_mut::<8>() {
             // All eight values are written and the next eight overwrite the superfluous ones. This avoids a branch that
             // random flags would mispredict half the time. For large items, the branch is cheaper.
-            Some(room) if size_of::<T>() <= 8 => values.write_eight(first, places, room),
+            Some(eight) if size_of::<T>() <= 8 => values.write_eight(first, places, eight),
             _ => {
-                for (out, &place) in out[kept..].iter_mut().zip(&places[..survivors]) {
+                for (out, &place) in room.iter_mut().zip(&places[..survivors]) {
                     *out = values.at(first + place as usize);
                 }
             }
@@ -326,7 +345,9 @@ fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
     }
     let first = first + 8 * eights.len();
     for (index, _) in (first..).zip(rest).filter(|(_, flag)| **flag != 0) {
-        out[kept] = values.at(index);
+        if let Some(out) = out.get_mut(kept) {
+            *out = values.at(index);
+        }
         kept += 1;
     }
     kept
@@ -388,7 +409,7 @@ fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mu
         |(_, flags)| count(flags),
         |(kept, rest), survivors| {
             *kept += survivors;
-            take(rest, survivors)
+            take(rest, survivors.min(rest.len()))
         },
         |(chunk, flags), part| {
             keep_run(flags, chunk * ORDERED_CHUNK_ITEMS, values, part);
@@ -403,10 +424,10 @@ fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) 
     let rest = Mutex::new(out);
     let kept = parallel::map(flags.chunks(CHUNK_ITEMS), |chunk, flags| {
         let survivors = count(flags);
-        let part = take(
-            &mut rest.lock().unwrap_or_else(PoisonError::into_inner),
-            survivors,
-        );
+        let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = survivors.min(rest.len());
+        let part = take(&mut rest, written);
+        drop(rest);
         keep_run(flags, chunk * CHUNK_ITEMS, values, part)
     });
     kept.iter().sum()

@@ -152,9 +152,10 @@ impl Select {
 
     /// Enqueues a selection that writes the indices of the nonzero flags to `out`, and their number to `selected[0]`.
     ///
-    /// The [`Strategy`] determines the order of the indices; the count is the same for all. `out` must have room for
-    /// `count` indices, or for as many as `flags` if the count is in device memory. Entries behind the result keep
-    /// their values. A device count larger than `flags` is clamped, and [`Workspace::check`] reports it.
+    /// The [`Strategy`] determines the order of the indices; the count is the same for all. Entries of `out` behind the
+    /// result keep their values. If `out` is shorter than the result, it receives the first entries, and `selected[0]`
+    /// is the full count; only [`Strategy::Off`] needs room for all items. A device count larger than `flags` is
+    /// clamped, and [`Workspace::check`] reports it.
     ///
     /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
     /// [`select`](crate::select).
@@ -178,7 +179,8 @@ impl Select {
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
     /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for an empty `selected`, or with [`Strategy::Off`] for a
+    /// short `out`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](cuda::Kernel::launch) and [`prepare`](Self::prepare).
     pub fn indices<'a, W: CountWord>(
@@ -193,8 +195,8 @@ impl Select {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let method = self.indices_method::<W>()?;
-        let call = self.call(stream, flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
+        let mut call = self.call(stream, flags, count, selected, workspace)?;
+        self.set_room(&mut call, out.len())?;
         // Kernels for indices read no items.
         let items = call.flags.slice(..0);
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
@@ -266,8 +268,8 @@ impl Select {
     ) -> Result<()> {
         let method = self.items_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
-        let call = self.call(stream, flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
+        let mut call = self.call(stream, flags, count, selected, workspace)?;
+        self.set_room(&mut call, out.len() / layout.size())?;
         method.launch(call, &items, &mut out)
     }
 
@@ -305,6 +307,16 @@ impl Select {
         Method::of(&module, self.strategy, what)
     }
 
+    /// Sets the length of the output in items. Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if the
+    /// strategy writes all items and the output is shorter.
+    fn set_room<W: CountWord>(&self, call: &mut SelectCall<'_, W>, room: usize) -> Result<()> {
+        call.room = room;
+        match self.strategy {
+            Strategy::Off => check_room(NAMES.output, room, call.capacity),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks the arguments of a call and collects those that all its launches need.
     pub(super) fn call<'a, W: CountWord>(
         &self,
@@ -327,6 +339,7 @@ impl Select {
             count: cuda::reinterpret(item_count.count)?,
             is_given: item_count.is_given,
             capacity: item_count.capacity,
+            room: item_count.capacity,
             portion,
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.states.words.as_view_mut(),

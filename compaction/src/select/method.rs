@@ -104,6 +104,7 @@ crate::shared! {
     pub(crate) struct Extent {
         pub(crate) capacity: u64,
         pub(crate) first: u64,
+        pub(crate) room: u64,
         pub(crate) items: u32,
         pub(crate) number: u32,
         pub(crate) is_given: u32,
@@ -113,11 +114,12 @@ crate::shared! {
 
 impl Extent {
     /// Yields the ranges of the launches of a call on up to `capacity` items, each of at most `portion` items. Without
-    /// items there is one empty range. `is_given` is whether there are exactly `capacity` items.
+    /// items there is one empty range. `is_given` is whether there are exactly `capacity` items, and `room` the length of
+    /// the output in items.
     pub(super) fn all(
-        capacity: usize,
-        is_given: bool,
+        (capacity, is_given): (usize, bool),
         portion: u32,
+        room: usize,
     ) -> impl Iterator<Item = Self> + Clone {
         let portions = capacity.div_ceil(portion as usize).max(1);
         (0..portions).map(move |number| {
@@ -125,6 +127,7 @@ impl Extent {
             Self {
                 capacity: capacity as u64,
                 first: first as u64,
+                room: room.min(capacity) as u64,
                 items: (capacity - first).min(portion as usize) as u32,
                 number: number as u32,
                 is_given: u32::from(is_given),
@@ -231,6 +234,8 @@ pub(super) struct SelectCall<'a, W: CountWord> {
     pub(super) count: CudaView<'a, W>,
     pub(super) is_given: bool,
     pub(super) capacity: usize,
+    /// The length of the output in items. Survivors that would be written behind it are only counted.
+    pub(super) room: usize,
     /// The largest number of items of one launch, called a portion.
     pub(super) portion: u32,
     pub(super) selected: CudaViewMut<'a, W>,
@@ -241,7 +246,7 @@ pub(super) struct SelectCall<'a, W: CountWord> {
 impl<W: CountWord> SelectCall<'_, W> {
     /// Yields the ranges of items of the call's launches.
     pub(super) fn extents(&self) -> impl Iterator<Item = Extent> + Clone + use<W> {
-        Extent::all(self.capacity, self.is_given, self.portion)
+        Extent::all((self.capacity, self.is_given), self.portion, self.room)
     }
 
     /// Enqueues a launch that writes the number of survivors of each block or warp to the scratch memory.

@@ -8,18 +8,28 @@ use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, worksp
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{ItemCount, check_room, check_workspace, room_for_count},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source, in_quotes},
+    cuda::{
+        self, Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
+    },
     layout::Shared,
     look_back,
 };
 
-/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`. It writes one flag per item.
-/// [`Extent`] states the range of items of the launch, and whether `count` contains the number of all items.
-type Flags<T, W> = (In<T>, In<W>, Extent, InOut<u8>);
+/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags, parameters)`. It writes one flag per
+/// item. [`Extent`] states the range of items of the launch, and whether `count` contains the number of all items.
+type Flags<T, W, P> = (In<T>, In<W>, Extent, InOut<u8>, <P as Parameters>::Passed);
 /// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`: `(items, count, extent, out,
-/// selected, workspace)`. [`Extent`] states the range of items of the launch, and whether `count` contains the number
-/// of all items.
-type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
+/// selected, workspace, parameters)`. [`Extent`] states the range of items of the launch, and whether `count` contains
+/// the number of all items.
+type Keep<T, W, P> = (
+    In<T>,
+    In<W>,
+    Extent,
+    InOut<T>,
+    InOut<W>,
+    InOut<u64>,
+    <P as Parameters>::Passed,
+);
 
 /// Number of items of a launch from which `select_if_many_look_back` is faster than `select_if_look_back`: there are
 /// more blocks than a GPU runs at once.
@@ -28,13 +38,22 @@ const MANY_ITEMS: u32 = 1 << 23;
 /// The path with which the kernel file includes the predicate's text.
 const INCLUDED: &str = "predicate";
 
+/// What NVRTC says about a predicate without `keep`, or with a `keep` of another type.
+const NO_KEEP: [&str; 3] = [
+    "\"keep\" is undefined",
+    "keep has another type",
+    "overloaded function \"keep\"",
+];
+
 /// The largest number of characters of a predicate's text in an error message.
 const MAX_SHOWN: usize = 80;
 
-/// A predicate in CUDA C++: source text that defines `bool keep(Item)` or `bool keep(const Item &)`, where `Item` is
-/// the CUDA name of the item type.
+/// A predicate in CUDA C++: source text that defines `bool keep(Item)`, where `Item` is the CUDA name of the item type.
+/// With [`Parameters`] it defines `bool keep(Item, Parameters)`, with the CUDA name of their type. Each parameter may
+/// also be a `const` reference. Other types are errors, even if they convert.
 ///
-/// If the items are structs, the text also defines the struct, whose layout is checked against Rust.
+/// If the items or parameters are structs, the text also defines the struct, whose layout is checked against Rust. It
+/// may include headers of CUDA, see [`Nvrtc::compile`](crate::cuda::Nvrtc::compile): `#include <cuda_fp16.h>`.
 ///
 /// ```
 /// use compaction::select::Predicate;
@@ -54,8 +73,8 @@ impl Predicate {
     /// ```
     /// use compaction::select::Predicate;
     ///
-    /// let few = |most: u32| Predicate::new("few.cuh", format!("bool keep(u32 n) {{ return n <= {most}; }}"));
-    /// assert_eq!(few(7).path(), few(8).path());
+    /// let few = Predicate::new("few.cuh", "bool keep(u32 n, u32 most) { return n <= most; }");
+    /// assert_eq!(few.path(), "few.cuh");
     /// ```
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -82,8 +101,8 @@ impl Predicate {
         }
     }
 
-    /// Builds the [`Error::NoKeep`] of this predicate for items of type `T`.
-    fn no_keep<T: Shared>(&self) -> Error {
+    /// Builds the [`Error::NoKeep`] of this predicate for items of type `T` and parameters of type `P`.
+    fn no_keep<T: Shared, P: Parameters>(&self) -> Error {
         let text: Vec<&str> = self.text.split_whitespace().collect();
         let mut text = text.join(" ");
         if let Some((end, _)) = text.char_indices().nth(MAX_SHOWN) {
@@ -92,8 +111,25 @@ impl Predicate {
         }
         Error::NoKeep {
             predicate: self.shown(),
-            item: T::NAME,
+            expected: match P::NAME {
+                Some(parameters) => format!("bool keep({}, {parameters})", T::NAME),
+                None => format!("bool keep({})", T::NAME),
+            },
             text,
+        }
+    }
+
+    /// Turns a compiler's error about the predicate into one that names the predicate, and what it should define.
+    fn explain<T: Shared, P: Parameters>(&self, error: Error) -> Error {
+        match error {
+            Error::Compile { log, .. } if NO_KEEP.iter().any(|words| log.contains(words)) => {
+                self.no_keep::<T, P>()
+            }
+            Error::Compile { log, .. } => Error::Compile {
+                kernel: self.shown(),
+                log,
+            },
+            other => other,
         }
     }
 
@@ -107,7 +143,49 @@ impl Predicate {
     }
 }
 
-/// Stream compaction on a GPU by a [`Predicate`], for items of type `T` and counts of type `W`.
+/// The parameters of a [`Predicate`], which may change from call to call without compiling it again: a number, a struct
+/// that [`shared!`](crate::shared) declares, or `()` for none.
+///
+/// ```
+/// use compaction::select::Parameters;
+///
+/// fn are_parameters<P: Parameters>(_: P) {}
+/// are_parameters(0.5_f32);
+/// are_parameters(());
+/// ```
+pub trait Parameters: Copy + 'static {
+    /// The type that kernels receive.
+    #[doc(hidden)]
+    type Passed: Shared;
+    /// The name of the type in CUDA, or `None` without parameters.
+    #[doc(hidden)]
+    const NAME: Option<&'static str>;
+
+    /// Returns the value that kernels receive.
+    #[doc(hidden)]
+    fn passed(self) -> Self::Passed;
+}
+
+impl<T: Shared> Parameters for T {
+    type Passed = T;
+    const NAME: Option<&'static str> = Some(T::NAME);
+
+    fn passed(self) -> T {
+        self
+    }
+}
+
+impl Parameters for () {
+    // Kernels do not use it.
+    type Passed = u32;
+    const NAME: Option<&'static str> = None;
+
+    fn passed(self) -> u32 {
+        0
+    }
+}
+
+/// Stream compaction on a GPU by a [`Predicate`], for items of type `T`, counts of type `W` and parameters of type `P`.
 ///
 /// A call works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch
 /// and without flags. For n items of s bytes of which k are kept, it moves ns + ks bytes. To use another strategy, or
@@ -131,14 +209,15 @@ impl Predicate {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SelectIf<T: Shared, W: CountWord = u32> {
-    flags: Kernel<Flags<T, W>>,
-    few: Kernel<Keep<T, W>>,
-    many: Kernel<Keep<T, W>>,
+pub struct SelectIf<T: Shared, W: CountWord = u32, P: Parameters = ()> {
+    flags: Kernel<Flags<T, W, P>>,
+    few: Kernel<Keep<T, W, P>>,
+    many: Kernel<Keep<T, W, P>>,
+    parameters: P,
 }
 
 impl<T: Shared, W: CountWord> SelectIf<T, W> {
-    /// Compiles the kernels with the predicate, or loads them if compiled earlier.
+    /// Compiles the kernels with a predicate without parameters, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, select::{Predicate, SelectIf}};
@@ -150,31 +229,103 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoKeep`] if the predicate defines no `keep`; [`Error::Compile`] with the predicate's path and
-    /// the compiler's log if it does not compile; and otherwise the errors of [`Compiler::load`].
+    /// Returns [`Error::NoKeep`] if the predicate defines no `keep` of the expected type; [`Error::Compile`] with the
+    /// predicate's path and the compiler's log if it does not compile; and otherwise the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         predicate: &Predicate,
     ) -> Result<Self> {
-        let source = source::<T, W>(predicate)?;
+        Self::with_parameters(compiler, context, predicate, ())
+    }
+}
+
+impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
+    /// Compiles the kernels with a predicate, or loads them if compiled earlier. Calls pass `parameters` to the
+    /// predicate until [`set_parameters`](Self::set_parameters) replaces them.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, select::{Predicate, SelectIf}};
+    ///
+    /// let far = Predicate::new("far.cuh", "bool keep(f32 distance, f32 min) { return distance > min; }");
+    /// let (compiler, context) = (cuda::Compiler::new(), cuda::open(0)?);
+    /// let mut select = SelectIf::<f32, u32, f32>::with_parameters(&compiler, &context, &far, 1.0)?;
+    /// select.set_parameters(1.5); // compiles nothing
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`new`](SelectIf::new).
+    pub fn with_parameters(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        predicate: &Predicate,
+        parameters: P,
+    ) -> Result<Self> {
+        let source = source::<T, W, P>(predicate)?;
         let module = compiler
             .load(context, &source)
-            .map_err(|error| match error {
-                Error::Compile { log, .. } if log.contains("\"keep\" is undefined") => {
-                    predicate.no_keep::<T>()
-                }
-                Error::Compile { log, .. } => Error::Compile {
-                    kernel: predicate.shown(),
-                    log,
-                },
-                other => other,
-            })?;
+            .map_err(|error| predicate.explain::<T, P>(error))?;
         Ok(Self {
             flags: module.kernel("select_if_flags")?,
             few: module.kernel("select_if_look_back")?,
             many: module.kernel("select_if_many_look_back")?,
+            parameters,
         })
+    }
+
+    /// Replaces the parameters that later calls pass to the predicate. A recorded [`Graph`](crate::cuda::Graph) keeps
+    /// those of its recording.
+    ///
+    /// ```no_run
+    /// # use compaction::select::SelectIf;
+    /// fn slide(select: &mut SelectIf<f32, u32, f32>, threshold: f32) {
+    ///     select.set_parameters(threshold);
+    /// }
+    /// ```
+    pub fn set_parameters(&mut self, parameters: P) {
+        self.parameters = parameters;
+    }
+
+    /// Returns the parameters that calls pass to the predicate.
+    ///
+    /// ```no_run
+    /// # use compaction::select::SelectIf;
+    /// fn threshold(select: &SelectIf<f32, u32, f32>) -> f32 {
+    ///     select.parameters()
+    /// }
+    /// ```
+    pub fn parameters(&self) -> P {
+        self.parameters
+    }
+
+    /// Returns the compiled code of the kernels with a predicate for a compute capability (90 for 9.0), or the error of
+    /// the predicate. Needs no GPU.
+    ///
+    /// ```
+    /// use compaction::{Error, cuda::Compiler, select::{Predicate, SelectIf}};
+    ///
+    /// let small = Predicate::new("small.cuh", "bool keep(u32 n) { return n < 9; }");
+    /// match SelectIf::<u64>::image(&Compiler::new(), &small, 90) {
+    ///     // small.cuh defines no bool keep(u64): "bool keep(u32 n) { return n < 9; }"
+    ///     Err(error @ Error::NoKeep { .. }) => println!("{error}"),
+    ///     Err(Error::NoCompiler { reason, .. }) => println!("{reason}"),
+    ///     other => unreachable!("{other:?}"),
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`new`](SelectIf::new), except those of the driver.
+    pub fn image(
+        compiler: &Compiler,
+        predicate: &Predicate,
+        capability: u32,
+    ) -> Result<(Image, Origin)> {
+        compiler
+            .image(&source::<T, W, P>(predicate)?, capability)
+            .map_err(|error| predicate.explain::<T, P>(error))
     }
 
     /// Returns the kernel files with this predicate, for an [`Archive`](crate::cuda::Archive).
@@ -194,7 +345,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// Returns [`Error::NoKeep`] if the text does not contain the word `keep`.
     pub fn sources(predicate: &Predicate) -> Result<Vec<Source>> {
-        Ok(vec![source::<T, W>(predicate)?])
+        Ok(vec![source::<T, W, P>(predicate)?])
     }
 
     /// Enqueues a kernel that writes one flag per item, 1 if the predicate keeps the item and 0 otherwise, for use by
@@ -236,12 +387,14 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
             item_count.capacity,
         );
         let is_given = item_count.is_given;
-        for extent in Extent::all(capacity, is_given, workspace.portion::<W>()) {
+        let portion = workspace.portion::<W>();
+        for extent in Extent::all((capacity, is_given), portion, capacity) {
             let args = (
                 items.slice(..),
                 count.slice(..),
                 extent,
                 flags.slice_mut(..),
+                self.parameters.passed(),
             );
             self.flags
                 .launch(stream, extent.blocks(BLOCK_THREADS), args)?;
@@ -250,7 +403,8 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     }
 
     /// Enqueues a selection that writes the items that the predicate keeps to `out`, in order, and their number to
-    /// `selected[0]`. Entries of `out` behind the result keep their values.
+    /// `selected[0]`. Entries of `out` behind the result keep their values. If `out` is shorter than the result, it
+    /// receives the first items, and `selected[0]` is the full count.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -284,12 +438,11 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         let (is_given, capacity) = (item_count.is_given, item_count.capacity);
-        check_room(NAMES.output, out.len(), capacity)?;
         let what = || "the items of select by a predicate".to_owned();
         check_workspace(what, workspace.capacity(), capacity)?;
         let count = cuda::reinterpret::<_, W>(item_count.count)?;
         let mut selected = room_for_count::<W, W>(&NAMES, selected)?;
-        for extent in Extent::all(capacity, is_given, portion) {
+        for extent in Extent::all((capacity, is_given), portion, out.len()) {
             let args = (
                 items.slice(..),
                 count.slice(..),
@@ -297,6 +450,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
                 out.slice_mut(..),
                 selected.slice_mut(..),
                 workspace.states.words.as_view_mut(),
+                self.parameters.passed(),
             );
             let kernel = match extent.items {
                 0..MANY_ITEMS => &self.few,
@@ -308,11 +462,11 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     }
 }
 
-/// Returns the kernel file with the predicate for items of type `T` and counts of type `W`.
-fn source<T: Shared, W: CountWord>(predicate: &Predicate) -> Result<Source> {
+/// Returns the kernel file with the predicate for items of type `T`, counts of type `W` and parameters of type `P`.
+fn source<T: Shared, W: CountWord, P: Parameters>(predicate: &Predicate) -> Result<Source> {
     const { check_item::<T>() };
     if !predicate.names_keep() {
-        return Err(predicate.no_keep::<T>());
+        return Err(predicate.no_keep::<T, P>());
     }
     let source = Source::new(
         "compaction/kernels/select_if.cu",
@@ -322,8 +476,10 @@ fn source<T: Shared, W: CountWord>(predicate: &Predicate) -> Result<Source> {
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .define("Item", T::NAME)
     .define("Word", W::NAME)
-    .kernel::<Flags<T, W>>("select_if_flags")
-    .kernel::<Keep<T, W>>("select_if_look_back")
-    .kernel::<Keep<T, W>>("select_if_many_look_back");
+    .define("Parameters", <P::Passed as Shared>::NAME)
+    .define("PARAMETRIC", if P::NAME.is_some() { "1" } else { "0" })
+    .kernel::<Flags<T, W, P>>("select_if_flags")
+    .kernel::<Keep<T, W, P>>("select_if_look_back")
+    .kernel::<Keep<T, W, P>>("select_if_many_look_back");
     Ok(look_back::declare(source))
 }

@@ -140,6 +140,9 @@ pub(crate) fn nvrtc_is_found_in_toolkits_and_python_environments(nvrtc: &Arc<Nvr
 
 /// Builds two libraries that answer like NVRTC: one of CUDA 13, which knows no GPU before 7.5, and one of CUDA 12.
 pub(crate) fn the_next_nvrtc_is_used_if_the_first_does_not_know_the_gpu() {
+    if Nvrtc::find().is_ok_and(|nvrtc| !nvrtc.path().is_absolute()) {
+        return eprintln!("skipped: the system's loader finds NVRTC before any other place");
+    }
     let root = tempfile::tempdir().unwrap();
     let source = root.path().join("nvrtc.c");
     let code = "int nvrtcVersion(int *major, int *minor) { *major = MAJOR; *minor = 0; return 0; }\n\

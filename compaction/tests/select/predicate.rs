@@ -6,7 +6,7 @@ use compaction::{
     Count, CountWord, Error,
     cuda::{Cache, Compiler, Nvrtc, Target, download, upload, zeroed},
     layout::Shared,
-    select::{Predicate, SelectIf, TILE_ITEMS},
+    select::{Parameters, Predicate, SelectIf, TILE_ITEMS},
 };
 
 use crate::{
@@ -108,6 +108,123 @@ pub(crate) fn keeps_items_that_satisfy_a_predicate(gpu: &Gpu) {
     let without_keep = Predicate::new("none.cuh", "bool kept;");
     let error = SelectIf::<u32, u32>::new(&gpu.compiler, &gpu.context, &without_keep).unwrap_err();
     assert!(matches!(error, Error::NoKeep { .. }), "{error}");
+}
+
+/// Checks that nothing converts silently: neither 2³² to 0, nor a fraction to an integer, nor a number to a `bool`.
+pub(crate) fn a_predicate_of_another_type_is_refused(nvrtc: &Arc<Nvrtc>) {
+    fn compile<T: Shared, P: Parameters>(nvrtc: &Arc<Nvrtc>, text: &str) -> Result<(), Error> {
+        let compiler = Compiler::new()
+            .cache(Cache::off())
+            .nvrtc(Some(nvrtc.clone()));
+        SelectIf::<T, u32, P>::image(&compiler, &Predicate::new("keep.cuh", text), 90).map(drop)
+    }
+    type Compile = fn(&Arc<Nvrtc>, &str) -> Result<(), Error>;
+    let cases: [(Compile, &str, &str, &[&str]); 4] = [
+        (
+            compile::<u64, ()>,
+            "bool keep(u64)",
+            "bool keep(const u64 &n) { return n == 0; }",
+            &[
+                "bool keep(u32 n) { return n == 0; }",
+                "int keep(u64 n) { return n & 6; }",
+                "bool keep(u64 &n) { return n; }",
+                "bool keep(u32 n) { return n; } bool keep(f32 n) { return n; }",
+                "bool keep(u64 n, u32 most) { return n < most; }",
+            ],
+        ),
+        (
+            compile::<f32, ()>,
+            "bool keep(f32)",
+            "bool keep(f32 x) { return x > 0; } bool keep(u32 n) { return n; }",
+            &["bool keep(i32 x) { return x > 0; }", "f32 keep(f32 x) { return x; }"],
+        ),
+        (
+            compile::<u32, f32>,
+            "bool keep(u32, f32)",
+            "bool keep(const u32 &n, const f32 &most) { return n < most; }",
+            &[
+                "bool keep(u32 n) { return n; }",
+                "bool keep(u32 n, u32 most) { return n < most; }",
+                "bool keep(f32 most, u32 n) { return n < most; }",
+            ],
+        ),
+        (
+            compile::<Eight, Pairs3>,
+            "bool keep(Eight, Pairs3)",
+            "struct Eight { u32 words[8]; }; struct Pairs3 { u16 numbers[3]; };
+             bool keep(const Eight &item, Pairs3 few) { return item.words[0] < few.numbers[0]; }",
+            &["struct Eight { u32 words[8]; }; struct Pairs3 { u16 numbers[3]; };
+               bool keep(const Pairs3 &few, const Eight &item) { return item.words[0] < few.numbers[0]; }"],
+        ),
+    ];
+    for (compile, expected, right, wrong) in cases {
+        compile(nvrtc, right).unwrap();
+        for &text in wrong {
+            let error = compile(nvrtc, text).unwrap_err();
+            let words = format!("keep.cuh defines no {expected}: ");
+            assert!(error.to_string().starts_with(&words), "{text}: {error}");
+        }
+    }
+}
+
+/// Checks that a text can include `cuda_fp16.h`, or that the error says which package has it.
+pub(crate) fn a_predicate_includes_headers_of_cuda(nvrtc: &Arc<Nvrtc>) {
+    let text = "#include <cuda_fp16.h>
+bool keep(u16 bits, f32 min) { return __half2float(__ushort_as_half(bits)) > min; }";
+    let predicate = Predicate::new("half.cuh", text);
+    let sources = SelectIf::<u16, u32, f32>::sources(&predicate).unwrap();
+    match nvrtc.compile(&sources[0], Target::Cubin(90)) {
+        Ok(compiled) => assert_eq!(compiled.usage().len(), 3),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("pip install nvidia-cuda-runtime"), "{text}");
+        }
+    }
+    let predicate = Predicate::new("none.cuh", "#include <no_such_header.h>\nbool keep(u32);");
+    let sources = SelectIf::<u32>::sources(&predicate).unwrap();
+    let error = nvrtc.compile(&sources[0], Target::Cubin(90)).unwrap_err();
+    assert!(error.to_string().contains("no_such_header.h"), "{error}");
+}
+
+pub(crate) fn a_threshold_changes_without_compiling(gpu: &Gpu) {
+    let above = Predicate::new("above.cuh", "bool keep(f32 x, f32 min) { return x > min; }");
+    let mut select =
+        SelectIf::<f32, u32, f32>::with_parameters(&gpu.compiler, &gpu.context, &above, 9.0)
+            .unwrap();
+    let numbers: Vec<f32> = (0..1000).map(|number| number as f32 * 0.1).collect();
+    let stream = &gpu.stream;
+    let device_numbers = upload(stream, &numbers).unwrap();
+    let mut workspace = compaction::select::Workspace::with_capacity(stream, 1000).unwrap();
+    let mut selected = zeroed::<u32>(stream, 1).unwrap();
+    for min in [-1.0, 0.0, 3.05, 50.0, 99.85, 200.0] {
+        select.set_parameters(min);
+        assert_eq!(select.parameters(), min);
+        // An output of 100 items receives the first ones.
+        let mut out = upload(stream, &[-7.0_f32; 100]).unwrap();
+        let mut flags = zeroed::<u8>(stream, 1000).unwrap();
+        select
+            .items(
+                stream,
+                &device_numbers,
+                Count::All,
+                &mut out,
+                &mut selected,
+                &mut workspace,
+            )
+            .unwrap();
+        select
+            .flags(stream, &device_numbers, Count::All, &mut flags, &workspace)
+            .unwrap();
+        let mut expected: Vec<f32> = numbers.iter().copied().filter(|&x| x > min).collect();
+        assert_eq!(workspace.read(stream, &selected).unwrap(), expected.len());
+        let flags = download(stream, &flags).unwrap();
+        assert_eq!(
+            flags.iter().filter(|&&flag| flag == 1).count(),
+            expected.len()
+        );
+        expected.resize(100, -7.0);
+        assert_eq!(download(stream, &out).unwrap(), expected);
+    }
 }
 
 /// Selects by a predicate in CUDA and compares with the same predicate in Rust.
