@@ -1,4 +1,4 @@
-"""Stream compaction, partition and radix sort of arrays on a GPU, by the library compaction.
+"""Scan, stream compaction, partition, radix sort and summed-area tables of arrays on a GPU, by the library compaction.
 
 Arrays are objects with ``__cuda_array_interface__`` (CuPy, Numba, PyTorch), ``__dlpack__`` (JAX, and others), or, for
 the CPU, ``__array_interface__`` (NumPy). They are contiguous, and the caller provides the outputs::
@@ -7,12 +7,29 @@ the CPU, ``__array_interface__`` (NumPy). They are contiguous, and the caller pr
 
     flags = cupy.array([0, 1, 1, 0, 0, 1], cupy.uint8)
     hits, count = cupy.empty(6, cupy.uint32), cupy.empty(1, cupy.uint32)
-    compaction.select(flags, hits, count, stream=cupy.cuda.get_current_stream())
+    compaction.select(flags, hits, count)
     print(hits[: int(count[0])])  # [1 2 5]
 
-Calls on a GPU put work on the stream and return at once. The caller keeps the arrays alive until the work has finished.
-Arrays with ``__cuda_array_interface__`` use the CUDA context that is current on the thread; those with ``__dlpack__``
-alone use the primary context of their device.
+Items. An array of any shape is a sequence of its rows: everything with the same first index is one item. Items are
+copied as bytes, so they may have any dtype without references to Python objects, also dates, complex numbers and
+structures. Scans and sorts compute with numbers, and take one dimension and the dtypes that they name. No call
+converts a dtype. An output has the dtype and the row shape of its input. It may be longer, and keeps its values behind
+the results.
+
+Counts. Counts and indices are int32, uint32, int64 or uint64, all of one size in a call. A call writes counts to the
+memory of its device, and reads the number of its items from `item_count[0]` there if that is given, so the host need
+not wait. On the CPU, a count larger than the array is an error. On a GPU it counts as the length, and `check()` reports
+it.
+
+Streams. Calls on a GPU put work on a stream and return at once. The caller keeps the arrays alive until the work has
+finished. `stream` is a stream of any library or its handle as a number; 0 is the default stream. If it is None, the
+call uses the current stream of PyTorch or CuPy, the stream of a Numba array, and otherwise the default stream. Arrays
+of PyTorch, and those with ``__dlpack__`` alone, use the primary context of their GPU. Others use the CUDA context that
+is current on the thread.
+
+Errors are one line that names the argument. TypeError means that an object is no supported array, and ValueError that
+its dtype, shape, memory or device does not fit. Error is a failure of the library, such as overlapping arrays, an
+unknown strategy, no GPU, or kernels that are not shipped on a machine without NVRTC. Calls that fail write nothing.
 
 Plans and workspaces are kept for later calls, by thread and stream. A call that needs more memory than earlier ones
 replaces its workspace. Before a graph capture, run the call once with the largest number of items on the stream of the
@@ -21,375 +38,266 @@ capture. ``clear()`` releases all workspaces of the thread; their work must have
 The environment variable COMPACTION_LIBRARY names the library. By default, the system searches for libcompaction.so.0.1.
 """
 
-import ctypes
-import functools
-import math
-import os
-import threading
+from _compaction import BYTES, COLUMN_BYTES, ITEM_BYTES, KEYS, NUMBERS, SORTED_BYTES, SUMMANDS
+from _compaction import Call, Column, Error, check, clear, type_names
 
-__all__ = ["Error", "clear", "partition", "radix_sort", "select"]
+__all__ = [
+    "Error", "check", "clear", "partition", "partition_classes", "radix_sort", "scan_exclusive", "scan_inclusive",
+    "select", "select_columns", "summed_area",
+]
 
-
-class Error(RuntimeError):
-    """A call of the library failed. ``status`` is its ``compaction_status``."""
-
-    def __init__(self, status, message):
-        super().__init__(message)
-        self.status = status
-
-
-def _load():
-    try:
-        library = ctypes.CDLL(os.environ.get("COMPACTION_LIBRARY", "libcompaction.so.0.1"))
-    except OSError as error:
-        remedy = "run capi/install PREFIX, and set COMPACTION_LIBRARY to PREFIX/lib/libcompaction.so"
-        raise ImportError(f"the library of compaction cannot be loaded ({error}); {remedy}") from error
-    handle, text, address, count = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64
-    word, number = ctypes.c_uint32, ctypes.c_int32
-    made = ctypes.POINTER(handle)
-    call = [handle, handle, handle]  # plan, workspace, stream
-    for name, arguments in {
-        "open_cpu": [made],
-        "open_current": [made],
-        "open_device": [number, made],
-        "plan_select": [handle, text, word, word, made],
-        "plan_partition": [handle, word, word, made],
-        "plan_radix_sort": [handle, text, text, word, number, word, word, word, made],
-        "workspace_create": [handle, handle, count, address, count, made],
-        "select_indices": [*call, address, count, address, address, address],
-        "select_items": [*call, address, address, count, address, address, address],
-        "partition_indices": [*call, address, count, address, address, address],
-        "partition_items": [*call, address, address, count, address, address, address],
-        "radix_sort_keys": [*call, address, count, address, address],
-        "radix_sort_pairs": [*call, address, address, count, address, address, address],
-    }.items():
-        function = getattr(library, "compaction_" + name)
-        function.argtypes, function.restype = arguments, ctypes.c_int32
-    library.compaction_workspace_destroy.argtypes = [handle]
-    library.compaction_workspace_destroy.restype = None
-    library.compaction_last_error.argtypes = []
-    library.compaction_last_error.restype = text
-    return library
-
-
-_library = _load()
-_lock = threading.Lock()
-_contexts = {}
-_plans = {}
-_threads = threading.local()
-
-
-def _check(status):
-    if status != 0:
-        raise Error(status, _library.compaction_last_error().decode())
-
-
-def _make(name, *arguments):
-    """Calls a function of the library that makes an object, and returns the object."""
-    made = ctypes.c_void_p()
-    _check(getattr(_library, "compaction_" + name)(*arguments, ctypes.byref(made)))
-    return made.value
-
-
-# ----------------------------------------------------------------------------------------------------------- arrays
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.argtypes, _capsule_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
-_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
-_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
-
-
-@functools.cache
-def _torch_type(dtype):
-    """Returns the kind and the size in bytes of a PyTorch type: torch.int32."""
-    if dtype.is_complex:
-        raise TypeError(f"{dtype}: items must be integers, floats or booleans")
-    if dtype.is_floating_point:
-        return "f", dtype.itemsize
-    name = str(dtype)
-    return "b" if name == "torch.bool" else "u" if name.startswith("torch.u") else "i", dtype.itemsize
-
-
-class _Array:
-    """Address, shape and type of an array. ``device`` is None for host memory, -1 for the current CUDA context, or the
-    number of a GPU. ``length`` is the first dimension, and ``item_bytes`` the size of all that shares a first index."""
-
-    __slots__ = ("name", "keep", "device", "kind", "size", "address", "is_read_only", "length", "item_bytes")
-
-    def __init__(self, name, array, stream):
-        self.name, self.is_read_only, self.keep = name, False, array
-        if type(array).__module__ == "torch" and array.is_cuda:
-            self._read_torch(array)
-            return
-        interface = getattr(array, "__cuda_array_interface__", None)
-        if interface is not None:
-            self._read_interface(interface, -1)
-            return
-        interface = getattr(array, "__array_interface__", None)
-        if interface is not None:
-            self._read_interface(interface, None)
-        elif hasattr(array, "__dlpack__"):
-            self._read_dlpack(array, stream)
-        else:
-            raise TypeError(f"{name}: {type(array).__name__} has no __cuda_array_interface__, __dlpack__ or __array_interface__")
-
-    def _read_torch(self, tensor):
-        """Reads a tensor on a GPU. Its ``__cuda_array_interface__`` would take several times as long."""
-        self.device, self.address = -1, tensor.data_ptr()
-        self.kind, self.size = _torch_type(tensor.dtype)
-        self._set_shape(tensor.shape, None if tensor.is_contiguous() else tensor.stride())
-
-    def _read_interface(self, interface, device):
-        self.device = device
-        text = interface["typestr"]
-        self.kind, self.size = text[1], int(text[2:])
-        self.address, self.is_read_only = interface["data"]
-        if text[0] == ">":
-            raise TypeError(f"{self.name}: big-endian items are not supported")
-        if interface.get("mask") is not None:
-            raise TypeError(f"{self.name}: masked arrays are not supported")
-        strides = interface.get("strides")
-        self._set_shape(interface["shape"], strides and [stride / self.size for stride in strides])
-
-    def _read_dlpack(self, array, stream):
-        kind, number = array.__dlpack_device__()
-        if kind in (_DL_CUDA, _DL_CUDA_MANAGED):
-            # DLPack names the default stream 1. The producer orders its work before that of the stream.
-            capsule, self.device = array.__dlpack__(stream=stream or 1), number
-        elif kind in (_DL_CPU, _DL_CUDA_HOST):
-            capsule, self.device = array.__dlpack__(), None
-        else:
-            raise TypeError(f"{self.name}: DLPack device {kind} is neither the CPU nor CUDA")
-        tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-        # The capsule owns the tensor until it is dropped, because nobody consumes it.
-        self.keep = (array, capsule)
-        if tensor.code not in _KINDS or tensor.lanes != 1 or tensor.bits % 8 != 0:
-            raise TypeError(f"{self.name}: items must be integers, floats or booleans")
-        self.kind, self.size = _KINDS[tensor.code], tensor.bits // 8
-        self.address = (tensor.data or 0) + tensor.byte_offset
-        dimensions = tensor.ndim
-        self._set_shape(tensor.shape[:dimensions], tensor.strides[:dimensions] if tensor.strides else None)
-
-    def _set_shape(self, shape, strides):
-        """Sets the length and the size of items, and checks the strides, given in items: no gaps between items."""
-        self.length = shape[0] if shape else 1
-        self.item_bytes = self.size if len(shape) < 2 else self.size * math.prod(shape[1:])
-        if strides:
-            expected = 1
-            for length, stride in zip(reversed(shape), reversed(strides)):
-                if stride != expected and length > 1 and 0 not in shape:
-                    raise ValueError(f"{self.name} is not contiguous")
-                expected *= length
-
-    @property
-    def type(self):
-        """The name of the type: u32."""
-        return f"{self.kind}{8 * self.size}"
-
-    def fail(self, what):
-        raise ValueError(f"{self.name}: {self.length} items of {self.item_bytes} bytes ({self.type}): {what}")
-
-    def require_flags(self):
-        if self.item_bytes != 1 or self.kind not in "bu":
-            self.fail("flags are booleans or u8")
-
-    def require_word(self):
-        if self.item_bytes not in (4, 8) or self.kind not in "iu":
-            self.fail("counts and indices have 32 or 64 bits")
-
-    def require_output(self, length, of=None):
-        if self.is_read_only:
-            self.fail("the output is read-only")
-        if self.length < length:
-            self.fail(f"up to {length} may be written")
-        if of is not None and (self.item_bytes != of.item_bytes or self.kind != of.kind):
-            self.fail(f"not the type of {of.name}")
-
-
-def _stream_handle(stream):
-    """Returns the handle of a stream: None, a number, or a stream of PyTorch, CuPy, Numba or another library."""
-    if stream is None or isinstance(stream, int):
-        return stream or 0
-    if hasattr(stream, "__cuda_stream__"):
-        protocol = stream.__cuda_stream__
-        return int((protocol() if callable(protocol) else protocol)[1])
-    for name in ("cuda_stream", "ptr", "handle"):
-        handle = getattr(stream, name, None)
-        if handle is not None:
-            return int(getattr(handle, "value", handle) or 0)
-    raise TypeError(f"stream: {type(stream).__name__} is no CUDA stream")
-
-
-# ------------------------------------------------------------------------------------- contexts, plans, workspaces
-
-
-@functools.cache
-def _driver():
-    return ctypes.CDLL("libcuda.so.1")
-
-
-def _context(device):
-    """Returns (key, context) of the CPU (None), of the current context (-1) or of a GPU."""
-    key = device
-    if device == -1:
-        current = ctypes.c_void_p()
-        _driver().cuCtxGetCurrent(ctypes.byref(current))
-        key = ("current", current.value)
-    with _lock:
-        if key not in _contexts:
-            if device is None:
-                _contexts[key] = _make("open_cpu")
-            elif device == -1:
-                _contexts[key] = _make("open_current")
-            else:
-                _contexts[key] = _make("open_device", device)
-        return key, _contexts[key]
-
-
-def _prepare(device, stream, items, name, *parameters):
-    """Returns the plan of these parameters and a workspace for `items` items on the stream."""
-    context_key, context = _context(device)
-    key = (context_key, name, *parameters)
-    with _lock:
-        if key not in _plans:
-            _plans[key] = _make(name, context, *parameters)
-        plan = _plans[key]
-    if device is None:
-        return plan, None
-    workspaces = _threads.__dict__.setdefault("workspaces", {})
-    capacity, workspace = workspaces.get((key, stream), (-1, None))
-    if capacity < items:
-        made = _make("workspace_create", plan, stream, items, 0, 0)
-        workspaces[key, stream] = (items, made)
-        _library.compaction_workspace_destroy(workspace)
-        workspace = made
-    return plan, workspace
-
-
-def clear():
-    """Releases all workspaces of this thread."""
-    workspaces = _threads.__dict__.pop("workspaces", {})
-    for _, workspace in workspaces.values():
-        _library.compaction_workspace_destroy(workspace)
-
-
-class _Call:
-    """The arrays of a call, all on one device."""
-
-    def __init__(self, stream):
-        self.stream, self.device, self.arrays = _stream_handle(stream), None, []
-
-    def array(self, name, array):
-        read = _Array(name, array, self.stream)
-        if not self.arrays:
-            self.device = read.device
-        elif (read.device is None) != (self.device is None):
-            read.fail(f"not where {self.arrays[0].name} is")
-        self.arrays.append(read)
-        return read
-
-    def item_count(self, count, bits):
-        """Returns the address of an item count in memory, or 0."""
-        if count is None:
-            return 0
-        word = self.array("item_count", count)
-        word.require_word()
-        if 8 * word.size != bits or word.length < 1:
-            word.fail(f"the counts of the call have {bits} bits")
-        return word.address
-
-
-# ------------------------------------------------------------------------------------------------------- operations
+# The remedy for items that are too large.
+_BY_INDEX = "leave out values, and take the items by the indices"
 
 
 def select(flags, out, count, *, values=None, item_count=None, strategy=None, stream=None):
-    """Writes the indices of the nonzero flags to `out`, or the items of `values` there, and their number to `count[0]`.
+    """Writes the indices of the nonzero flags, or their items of `values`, to `out`, and their number to `count[0]`.
 
-    `flags` are u8 or booleans. `count`, and `out` for indices, are integers of 32 or 64 bits, and both have the same
-    size. `out` has room for as many items as there are flags. An item of `values` is a row: all that has the same first index; it has 1, 2 or a multiple of 4 bytes, up
-    to 64. `item_count[0]`, if given, is the number of flags to read. `strategy` is the name of a strategy of the
-    library.
+    flags       bool or uint8, one for each of n items
+    out         room for n indices of the dtype of `count`, or for n items of `values`. It may be `values` itself: then
+                the selected items move to its front, and those behind them are unspecified
+    count       one int32, uint32, int64 or uint64
+    values      n items of any dtype, of 1 to 64 bytes each. In place, or with a strategy, these are 1, 2 or a multiple
+                of 4 bytes
+    item_count  an array whose first number, of the size of `count`, says how many flags to read, at most n
+    strategy    look-back (the default, which keeps the order), count-scan-scatter, sequences, scan-scatter,
+                hole-filling, atomic or off; in place look-back, hole-filling or off
+
+    >>> flags, count = numpy.array([True, False, True]), numpy.zeros(1, numpy.int64)
+    >>> out = numpy.zeros(3, numpy.float32)
+    >>> select(flags, out, count, values=numpy.array([0.5, 1.5, 2.5], numpy.float32))
+    >>> out[: count[0]].tolist()
+    [0.5, 2.5]
     """
-    _by_flags("select", flags, out, count, values, item_count, stream, strategy and strategy.encode())
+    call = Call(stream, strategy)
+    flags, out, count, values, bits, item_count = _read_flags(call, flags, out, count, values, item_count)
+    items, tail = flags.length, (flags, flags.length, item_count)
+    if values is None:
+        return call.run("select", (strategy, 0, bits), "select_indices", *tail, out, count, extent=items)
+    if out.address == values.address and items > 0:
+        values.require_bytes(ITEM_BYTES, "select to another array")
+        return call.run("select_in_place", (strategy, values.item_bytes, bits), "select_in_place", values, *tail, count,
+                        extent=items)
+    if strategy is None and values.item_bytes not in ITEM_BYTES[1]:
+        return _select_columns(call, flags, [values], [out], count, item_count, bits)
+    values.require_bytes(ITEM_BYTES, "leave out the strategy" if values.item_bytes in COLUMN_BYTES[1] else _BY_INDEX)
+    call.run("select", (strategy, values.item_bytes, bits), "select_items", values, *tail, out, count, extent=items)
+
+
+def select_columns(flags, values, out, count, *, item_count=None, stream=None):
+    """Writes the items of several arrays whose flag is nonzero, in their order, and their number to `count[0]`.
+
+    flags       bool or uint8, one for each of n items
+    values      a list of 1 to 8 arrays, each with n items of any dtype, of 1 to 64 bytes each
+    out         a list of as many arrays, each with room for n items of the array of `values` at its place
+    count       one int32, uint32, int64 or uint64
+    item_count  an array whose first number, of the size of `count`, says how many flags to read, at most n
+
+    >>> flags, count = numpy.array([1, 0, 1], numpy.uint8), numpy.zeros(1, numpy.uint32)
+    >>> ids, colors = numpy.arange(3), numpy.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], numpy.uint8)
+    >>> out = [numpy.zeros_like(ids), numpy.zeros_like(colors)]
+    >>> select_columns(flags, [ids, colors], out, count)
+    >>> [column[: count[0]].tolist() for column in out]
+    [[0, 2], [[255, 0, 0], [0, 0, 255]]]
+    """
+    call, values, out = Call(stream), list(values), list(out)
+    if len(values) != len(out):
+        raise ValueError(f"out: {len(out)} arrays, where values has {len(values)}")
+    flags, count = call.read(flags=flags, count=count)
+    flags.require_flags()
+    bits = count.require_counts(1, flags)
+    values = [call.array(f"values[{number}]", column) for number, column in enumerate(values)]
+    out = [call.array(f"out[{number}]", column) for number, column in enumerate(out)]
+    item_count, bits = call.item_count(item_count, flags, bits)
+    for column, to in zip(values, out):
+        column.require_length(flags)
+        to.require_output(flags.length, column)
+    _select_columns(call, flags, values, out, count, item_count, bits)
 
 
 def partition(flags, out, count, *, values=None, item_count=None, stream=None):
-    """Like `select`, and writes the other indices or items behind the selected ones. Both parts keep their order."""
-    _by_flags("partition", flags, out, count, values, item_count, stream)
+    """Writes what `select` writes, and behind it the indices or items whose flag is zero. Both parts keep their order.
 
+    flags       bool or uint8, one for each of n items
+    out         room for n indices of the dtype of `count`, or for n items of `values`
+    count       one int32, uint32, int64 or uint64: the number of nonzero flags
+    values      n items of any dtype, of 1, 2 or a multiple of 4 up to 64 bytes each
+    item_count  an array whose first number, of the size of `count`, says how many flags to read, at most n
 
-def _by_flags(name, flags, out, count, values, item_count, stream, *strategy):
-    call = _Call(stream)
-    flags, out, count = call.array("flags", flags), call.array("out", out), call.array("count", count)
-    values = None if values is None else call.array("values", values)
-    flags.require_flags()
-    count.require_word()
-    count.require_output(1)
-    bits = 8 * count.size
-    if flags.length >= 1 << (bits - (count.kind == "i")):
-        count.fail(f"too narrow for {flags.length} flags")
-    out.require_output(flags.length, values or count)
-    if values is not None and values.length != flags.length:
-        values.fail(f"not as many as the {flags.length} flags")
-    read = call.item_count(item_count, bits)
-    item_bytes = 0 if values is None else values.item_bytes
-    plan, workspace = _prepare(call.device, call.stream, flags.length, "plan_" + name, *strategy, item_bytes, bits)
-    head = (plan, workspace, call.stream)
-    tail = (flags.address, flags.length, read, out.address, count.address)
+    >>> flags, out, count = numpy.array([False, True, True]), numpy.zeros(3, numpy.uint32), numpy.zeros(1, numpy.uint32)
+    >>> partition(flags, out, count)
+    >>> out.tolist(), count.tolist()
+    ([1, 2, 0], [2])
+    """
+    call = Call(stream)
+    flags, out, count, values, bits, item_count = _read_flags(call, flags, out, count, values, item_count)
+    tail = (flags, flags.length, item_count, out, count)
     if values is None:
-        _check(getattr(_library, f"compaction_{name}_indices")(*head, *tail))
-    else:
-        _check(getattr(_library, f"compaction_{name}_items")(*head, values.address, *tail))
+        return call.run("partition", (0, bits), "partition_indices", *tail, extent=flags.length)
+    values.require_bytes(ITEM_BYTES, _BY_INDEX)
+    call.run("partition", (values.item_bytes, bits), "partition_items", values, *tail, extent=flags.length)
+
+
+def partition_classes(keys, out, starts, *, classes=None, item_count=None, stream=None):
+    """Writes the indices of all keys to `out`, ordered by key, and where each class starts there to `starts`.
+
+    Equal keys keep their order. Indices of keys that are no class, `classes` or larger, follow the last class.
+
+    keys        uint8 or bool, one for each of n items
+    out         room for n indices of the dtype of `starts`
+    starts      room for classes + 1 numbers, int32, uint32, int64 or uint64: the start of each class in `out`, and the
+                end of the last
+    classes     1 to 256; by default one less than the length of `starts`
+    item_count  an array whose first number, of the size of those of `starts`, says how many keys to read, at most n
+
+    >>> keys = numpy.array([1, 0, 7, 1], numpy.uint8)
+    >>> out, starts = numpy.zeros(4, numpy.int32), numpy.zeros(3, numpy.int32)
+    >>> partition_classes(keys, out, starts)
+    >>> out.tolist(), starts.tolist()
+    ([1, 0, 3, 2], [0, 1, 3])
+    """
+    call = Call(stream)
+    keys, out, starts = call.read(keys=keys, out=out, starts=starts)
+    keys.require_type(BYTES, "keys")
+    classes = starts.length - 1 if classes is None else classes
+    if classes not in range(1, 257):
+        starts.fail(f"for {classes} classes, where 1 to 256 are possible")
+    bits = starts.require_counts(classes + 1, keys)
+    out.require_output(keys.length, starts)
+    item_count, bits = call.item_count(item_count, keys, bits)
+    call.run("partition_classes", (int(classes), bits), "partition_classes", keys, keys.length, item_count, out, starts,
+             extent=keys.length)
+
+
+def scan_exclusive(values, out, *, op="sum", item_count=None, strategy=None, stream=None):
+    """Writes to `out`, for each item of `values`, the combination of all items before it.
+
+    The first result is 0 for sums, the largest value of the dtype for min, and the smallest for max.
+
+    values      n numbers of one dimension: uint32, int32, uint64, float32 or float64, or int64 for sums. Sums of
+                integers wrap around
+    out         room for n numbers of the same dtype. It may be `values` itself
+    op          sum, min or max
+    item_count  an array whose first number, of 32 or 64 bits, says how many items to read, at most n
+    strategy    look-back (the default), raking, block-sums, blelloch-compact, blelloch or hillis-steele. Sums of floats
+                have the same bits in every run, and by raking and block-sums those of the CPU
+
+    >>> values = numpy.array([3, 1, 4], numpy.uint32)
+    >>> scan_exclusive(values, values)
+    >>> values.tolist()
+    [0, 3, 4]
+    """
+    _scan("scan_exclusive", values, out, op, item_count, strategy, stream)
+
+
+def scan_inclusive(values, out, *, op="sum", item_count=None, strategy=None, stream=None):
+    """Writes to `out`, for each item of `values`, the combination of all items up to and including it.
+
+    The arguments are those of `scan_exclusive`.
+
+    >>> values, out = numpy.array([3.0, 1.0, 4.0]), numpy.zeros(3)
+    >>> scan_inclusive(values, out, op="max")
+    >>> out.tolist()
+    [3.0, 3.0, 4.0]
+    """
+    _scan("scan_inclusive", values, out, op, item_count, strategy, stream)
 
 
 def radix_sort(keys, keys_out, *, values=None, values_out=None, item_count=None, descending=False, bits=(0, 0),
                strategy=None, stream=None):
-    """Writes the sorted keys to `keys_out` and, if there are values, the value of each key to `values_out`.
+    """Writes the sorted keys to `keys_out` and the values of these keys, if any, to `values_out`. The sort is stable.
 
-    Keys are integers or floats of 8 to 64 bits. Values have 4 or 8 bytes. The sort is stable. `bits` is the range of
-    bits to compare, from the first up to but not including the second; (0, 0) stands for all. `item_count[0]`, if given,
-    is the number of keys to read.
+    keys        n numbers of one dimension: integers of 8 to 64 bits, float32, float64 or bool. Floats are in the order
+                of IEEE 754 totalOrder: -0 before 0, and NaN last, or first if its sign is set. Dates are no keys; in a
+                view of them as int64, NaT is the smallest, where NumPy sorts it last
+    keys_out    room for n keys; not `keys` itself
+    values      n items of any dtype, of 4 or 8 bytes each, such as indices
+    values_out  room for n values; not `values` itself
+    item_count  an array whose first number, of 32 or 64 bits, says how many keys to read, at most n
+    descending  whether the largest key comes first
+    bits        the range of bits to compare, from the first up to but not including the second; (0, 0) stands for all
+    strategy    onesweep (the default) or split
+
+    >>> keys, names = numpy.array([2.5, -1.0, 0.0]), numpy.array([10, 20, 30], numpy.uint32)
+    >>> keys_out, names_out = numpy.zeros_like(keys), numpy.zeros_like(names)
+    >>> radix_sort(keys, keys_out, values=names, values_out=names_out)
+    >>> keys_out.tolist(), names_out.tolist()
+    ([-1.0, 0.0, 2.5], [20, 30, 10])
     """
-    call = _Call(stream)
-    keys, keys_out = call.array("keys", keys), call.array("keys_out", keys_out)
-    if keys.item_bytes != keys.size:
-        keys.fail("a key is a number")
+    call = Call(stream, strategy)
+    keys, keys_out = call.read(keys=keys, keys_out=keys_out)
+    type_name = keys.require_type(KEYS, "keys")
     keys_out.require_output(keys.length, keys)
+    if len(bits) != 2 or any(bit not in range(8 * keys.size + 1) for bit in bits):
+        raise ValueError(f"bits: {bits} is not (first, end) with numbers from 0 to {8 * keys.size}")
     if (values is None) != (values_out is None):
-        raise ValueError("values and values_out: one is missing")
-    value_bytes = 0
+        raise ValueError("values and values_out: one is missing; give both, or none")
     if values is not None:
-        values, values_out = call.array("values", values), call.array("values_out", values_out)
-        if values.length != keys.length:
-            values.fail(f"not as many as the {keys.length} keys")
+        values, values_out = call.read(values=values, values_out=values_out)
+        values.require_bytes(SORTED_BYTES, "sort indices instead, and take the items by them")
+        values.require_length(keys)
         values_out.require_output(keys.length, values)
-        value_bytes = values.item_bytes
-    word_bits = 32 if keys.length < 1 << 32 else 64
-    if item_count is not None:
-        counts = _Array("item_count", item_count, call.stream)
-        word_bits = 8 * counts.size
-    read = call.item_count(item_count, word_bits)
-    parameters = (strategy and strategy.encode(), keys.type.encode(), value_bytes, int(descending), *bits, word_bits)
-    plan, workspace = _prepare(call.device, call.stream, keys.length, "plan_radix_sort", *parameters)
-    head = (plan, workspace, call.stream, keys.address)
-    if values is None:
-        _check(_library.compaction_radix_sort_keys(*head, keys.length, read, keys_out.address))
-    else:
-        addresses = (keys_out.address, values_out.address)
-        _check(_library.compaction_radix_sort_pairs(*head, values.address, keys.length, read, *addresses))
+    item_count, word_bits = call.item_count(item_count, keys)
+    value_bytes = 0 if values is None else values.item_bytes
+    plan = (strategy, type_name, value_bytes, int(bool(descending)), *map(int, bits), word_bits)
+    arrays = [keys, keys.length, item_count, keys_out] if values is None else \
+        [keys, values, keys.length, item_count, keys_out, values_out]
+    function = "radix_sort_keys" if values is None else "radix_sort_pairs"
+    call.run("radix_sort", plan, function, *arrays, extent=keys.length)
+
+
+def summed_area(values, out, *, strategy=None, stream=None):
+    """Writes to `out[y, x]` the sum of all `values[j, i]` with j <= y and i <= x: the summed-area table of an image.
+
+    values    numbers of shape (height, width): uint32, int32, uint64, int64, float32 or float64. Sums of integers wrap
+              around
+    out       the same shape and dtype; not `values` itself
+    strategy  single-pass (the default) or scan-transpose. Sums of floats have the same bits in every run
+
+    >>> values, out = numpy.array([[1, 2], [3, 4]]), numpy.zeros((2, 2), int)
+    >>> summed_area(values, out)
+    >>> out.tolist()
+    [[1, 3], [4, 10]]
+    """
+    call = Call(stream, strategy)
+    values, out = call.read(values=values, out=out)
+    type_name = SUMMANDS.get(f"{values.kind}{values.size}")
+    if type_name is None or len(values.shape) != 2 or max(values.shape) >= 1 << 32:
+        values.fail(f"tables have two dimensions and a dtype of {type_names(SUMMANDS)}")
+    if tuple(out.shape) != tuple(values.shape):
+        out.fail(f"not the shape of values, {tuple(values.shape)}")
+    out.require_output(values.length, values)
+    height, width = values.shape
+    call.run("summed_area", (strategy, type_name), "summed_area", values, width, height, out, extent=(width, height))
+
+
+def _read_flags(call, flags, out, count, values, item_count):
+    """Reads and checks the arrays of `select` and `partition`. Returns them with the size of counts in bits."""
+    flags, out, count = call.read(flags=flags, out=out, count=count)
+    flags.require_flags()
+    bits = count.require_counts(1, flags)
+    if values is not None:
+        values = call.array("values", values)
+        values.require_length(flags)
+    out.require_output(flags.length, values or count)
+    item_count, bits = call.item_count(item_count, flags, bits)
+    return flags, out, count, values, bits, item_count
+
+
+def _select_columns(call, flags, values, out, count, item_count, bits):
+    for column in values:
+        column.require_bytes(COLUMN_BYTES, _BY_INDEX)
+    columns = (Column * len(values))(*[(column.address, to.address) for column, to in zip(values, out)])
+    plan = (tuple(column.item_bytes for column in values), len(values), bits)
+    call.run("select_columns", plan, "select_columns", flags, flags.length, item_count, columns, len(values), count,
+             extent=flags.length)
+
+
+def _scan(name, values, out, op, item_count, strategy, stream):
+    call = Call(stream, strategy, op)
+    values, out = call.read(values=values, out=out)
+    type_name = values.require_type(NUMBERS if op in ("min", "max") else SUMMANDS, f"items of a {op}")
+    out.require_output(values.length, values)
+    item_count, bits = call.item_count(item_count, values)
+    items = values.length
+    call.run("scan", (strategy, op, type_name, bits), name, values, items, item_count, out, extent=items)
