@@ -6,14 +6,12 @@
 // - `packed`: two bins per word, for many bins. A counter that wraps around adds 65,536 to the total.
 // - `global`: the totals themselves, for so many bins or so few items that the counts of a block do not pay.
 //
-// The totals are `out`, which histogram_clear has cleared, or with THROUGH_TABLE a table that is zero between launches:
-// the last block to finish copies it to `out` and clears it.
+// The totals are `out`, which histogram_clear has cleared. For few bins, each block writes its counts to a row of a table
+// instead, and the last block to finish adds the rows: atomics of all blocks to few words would take longer.
 
-#include "block.cuh"
+#include "count_items.cuh"
 #include "look_back.cuh"
 
-constexpr u32 VECTOR_ITEMS = 16 / sizeof(ITEM);
-constexpr u32 BATCH = sizeof(ITEM) == 1 ? 2 : 4;  // vectors that a thread loads at a time
 constexpr u32 PACKED_BITS = 16;
 constexpr u32 PACKED_MAX = (1u << PACKED_BITS) - 1;
 
@@ -21,8 +19,9 @@ constexpr u32 PACKED_MAX = (1u << PACKED_BITS) - 1;
 struct Bins {
     u32 bins;
     u32 log_replicas;   // of the counters in shared memory
-    u32 through_table;  // nonzero: the totals are the table in the workspace
-    u32 shared_bounds;  // nonzero: the bounds are copied to shared memory, behind this many words
+    u32 has_rows;       // nonzero: each block writes a row of the table
+    u32 sampled_bounds; // nonzero: every 2^log_stride-th bound is copied to shared memory, behind this many words
+    u32 log_stride;
 };
 
 // The counters of the block.
@@ -67,22 +66,34 @@ struct EvenBins {
     }
 };
 
-// Bins between consecutive bounds.
+// Returns the number of ascending bounds that are not above a level.
+__device__ __forceinline__ u32 bounds_not_above(const Level *bounds, u32 count, Level level)
+{
+    u32 known = 0;
+    while (count > 0) {
+        const u32 half = count / 2;
+        const bool is_not_above = bounds[known + half] <= level;
+        known = is_not_above ? known + half + 1 : known;
+        count = is_not_above ? count - half - 1 : half;
+    }
+    return known;
+}
+
+// Bins between consecutive bounds. Some bounds are also in shared memory, which most steps of a search then read.
 struct BoundedBins {
     const Level *bounds;
+    const Level *samples;  // every 2^log_stride-th bound
+    u32 log_stride;
     u32 bins;
 
     __device__ __forceinline__ u32 of(ITEM item) const
     {
         const Level level = (Level)item;
-        u32 not_above = 0;  // number of bounds that are known not to be above the item
-        for (u32 left = bins + 1; left > 0;) {
-            const u32 half = left / 2;
-            const bool is_not_above = bounds[not_above + half] <= level;
-            not_above = is_not_above ? not_above + half + 1 : not_above;
-            left = is_not_above ? left - half - 1 : half;
-        }
-        return not_above - 1;
+        const u32 samples_before = bounds_not_above(samples, (bins >> log_stride) + 1, level);
+        if (samples_before == 0) return bins;
+        if (log_stride == 0) return samples_before - 1;
+        const u32 first = (samples_before - 1) << log_stride;
+        return first + bounds_not_above(bounds + first, min(1u << log_stride, bins + 1 - first), level) - 1;
     }
 };
 
@@ -99,7 +110,7 @@ struct GlobalCounters {
     Word *totals;
 
     __device__ __forceinline__ void set_up(u32) const {}
-    __device__ __forceinline__ void flush(u32, u64 *) const {}
+    __device__ __forceinline__ void flush(u32, u32 *) const {}
 
     // Counts the lanes' items. All lanes call it.
     __device__ __forceinline__ void count(u32 bin, bool counts) const
@@ -126,8 +137,8 @@ struct SharedCounters {
         const u32 replica = lane_index() & ((1u << log_replicas) - 1);
         if (counts) atomicAdd(counters_of_block() + ((bin << log_replicas) | replica), 1u);
     }
-    // Adds the counters to the totals, or to a table if there is one.
-    __device__ __forceinline__ void flush(u32 bins, u64 *table) const
+    // Adds the counters to the totals, or writes them to a row if there is one.
+    __device__ __forceinline__ void flush(u32 bins, u32 *row) const
     {
         const u32 counters = bins << log_replicas;
         for (u32 first = warp_index() * WARP_THREADS; first < counters; first += BLOCK_THREADS) {
@@ -135,11 +146,12 @@ struct SharedCounters {
             u32 sum = counter < counters ? counters_of_block()[counter] : 0;
             for (u32 distance = 1; distance >> log_replicas == 0; distance *= 2)
                 sum += __shfl_xor_sync(ALL_LANES, sum, distance);
-            if (sum == 0 || (counter & ((1u << log_replicas) - 1)) != 0) continue;
-            if (table != nullptr)
-                atomicAdd(table + (counter >> log_replicas), (u64)sum);
-            else
-                atomicAdd(totals + (counter >> log_replicas), (Word)sum);
+            if (counter >= counters || (counter & ((1u << log_replicas) - 1)) != 0) continue;
+            const u32 bin = counter >> log_replicas;
+            if (row != nullptr)
+                row[bin] = sum;
+            else if (sum != 0)
+                atomicAdd(totals + bin, (Word)sum);
         }
     }
 };
@@ -166,7 +178,7 @@ struct PackedCounters {
         if (before >> PACKED_BITS == PACKED_MAX) wrapped(bin + 1, 1);
         if (atomicAdd(word, 0u - (1u << PACKED_BITS)) >> PACKED_BITS == 0) wrapped(bin + 1, -1);
     }
-    __device__ __forceinline__ void flush(u32 bins, u64 *) const
+    __device__ __forceinline__ void flush(u32 bins, u32 *) const
     {
         for (u32 word = threadIdx.x; word < (bins + 1) / 2; word += BLOCK_THREADS) {
             const u32 pair = counters_of_block()[word], low = pair & PACKED_MAX, high = pair >> PACKED_BITS;
@@ -186,63 +198,12 @@ struct PackedCounters {
 
 // ---------------------------------------------------------------------------------------------------------- the kernels
 
-// Calls count(item, exists) for all items of the grid, by vectors of 16 bytes where they are aligned. All lanes of a warp
-// call it together.
-template <class Count>
-__device__ __forceinline__ void for_each_item(const ITEM *__restrict__ items, u64 item_count, Count count)
-{
-    struct Items {
-        ITEM items[VECTOR_ITEMS];
-    };
-    const u64 thread = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x, threads = (u64)gridDim.x * BLOCK_THREADS;
-    const u64 head = min(item_count, (u64)(16 - (u64)items % 16) % 16 / sizeof(ITEM));
-    const u64 vectors = (item_count - head) / VECTOR_ITEMS;
-    const uint4 *aligned = (const uint4 *)(items + head);
-    for (u64 first = thread; first - lane_index() < vectors; first += BATCH * threads) {
-        uint4 batch[BATCH];
-#pragma unroll
-        for (u32 vector = 0; vector < BATCH; vector++)
-            if (first + vector * threads < vectors) batch[vector] = aligned[first + vector * threads];
-#pragma unroll
-        for (u32 vector = 0; vector < BATCH; vector++) {
-            const u64 at = first + vector * threads;
-            if (at - lane_index() >= vectors) break;
-            const Items here = bits_as<Items>(batch[vector]);
-#pragma unroll
-            for (u32 item = 0; item < VECTOR_ITEMS; item++) count(here.items[item], at < vectors);
-        }
-    }
-    if (thread >= WARP_THREADS) return;
-    // The ends have fewer than 32 items together.
-    const u64 tail = item_count - head - vectors * VECTOR_ITEMS;
-    const bool exists = thread < head + tail;
-    const u64 at = thread < head ? thread : vectors * VECTOR_ITEMS + thread;
-    count(exists ? items[at] : (ITEM)0, exists);
-}
-
-// Copies the table to `out` and clears it, in the last block to finish.
-__device__ __forceinline__ void finish(u32 bins, Word *out, u64 *finished, u64 *table)
-{
-    __shared__ bool is_last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        is_last = atomicAdd(finished, 1ull) == gridDim.x - 1;
-        if (is_last) *finished = 0;
-        __threadfence();
-    }
-    __syncthreads();
-    if (!is_last) return;
-    for (u32 bin = threadIdx.x; bin < bins; bin += BLOCK_THREADS) out[bin] = (Word)atomicExch(table + bin, 0ull);
-}
-
 template <class Map, class Counters>
 __device__ __forceinline__ void histogram(
     const ITEM *items, const u32 *count, u64 capacity, u32 is_given, const Map &map, const Counters &counters,
-    const Bins &bins, Word *out, u64 *workspace)
+    const Bins &bins, Word *out, u32 *rows, u64 *workspace)
 {
     Control *control = (Control *)workspace;
-    u64 *finished = control->states(), *table = bins.through_table ? finished + 1 : nullptr;
     u64 item_count = capacity;
     if (!is_given) {
         const u64 said = *(const Word *)count;
@@ -256,17 +217,19 @@ __device__ __forceinline__ void histogram(
         counters.count(bin, exists && bin < bins.bins);
     });
     __syncthreads();
-    counters.flush(bins.bins, table);
-    if (bins.through_table) finish(bins.bins, out, finished, table);
+    counters.flush(bins.bins, bins.has_rows ? rows + (u64)blockIdx.x * row_stride(bins.bins) : nullptr);
+    if (bins.has_rows && is_last_block(control->states()))
+        add_rows(bins.bins, rows, (u64 *)counters_of_block(), [&](u32 bin, u64 sum) { out[bin] = (Word)sum; });
 }
 
-// Copies the bounds to shared memory if there is room, and returns where they are.
-__device__ __forceinline__ const Level *nearest_bounds(const Level *bounds, const Bins &bins)
+// Copies some bounds to shared memory if there is room.
+__device__ __forceinline__ BoundedBins bounded(const Level *bounds, const Bins &bins)
 {
-    if (bins.shared_bounds == 0) return bounds;
-    Level *copy = (Level *)(counters_of_block() + bins.shared_bounds);
-    for (u32 bound = threadIdx.x; bound <= bins.bins; bound += BLOCK_THREADS) copy[bound] = bounds[bound];
-    return copy;
+    if (bins.sampled_bounds == 0) return {bounds, bounds, 0, bins.bins};
+    Level *samples = (Level *)(counters_of_block() + bins.sampled_bounds);
+    for (u32 sample = threadIdx.x; sample <= bins.bins >> bins.log_stride; sample += BLOCK_THREADS)
+        samples[sample] = bounds[sample << bins.log_stride];
+    return {bounds, samples, bins.log_stride, bins.bins};
 }
 
 // Defines the kernels histogram_MAP_global, _shared and _packed. The parameters of a map are in parentheses.
@@ -274,9 +237,9 @@ __device__ __forceinline__ const Level *nearest_bounds(const Level *bounds, cons
 #define KERNEL_WITH(NAME, PARAMETERS, MAP, COUNTERS)                                                                    \
     extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) NAME(                                                   \
         const ITEM *items, const u32 *count, u64 capacity, u32 is_given, EXPANDED PARAMETERS, Bins bins, Word *out,     \
-        u64 *workspace)                                                                                                 \
+        u32 *rows, u64 *workspace)                                                                                      \
     {                                                                                                                   \
-        histogram(items, count, capacity, is_given, MAP, COUNTERS, bins, out, workspace);                               \
+        histogram(items, count, capacity, is_given, MAP, COUNTERS, bins, out, rows, workspace);                         \
     }
 #define KERNELS(MAP_NAME, PARAMETERS, MAP)                                                                              \
     KERNEL_WITH(histogram_##MAP_NAME##_global, PARAMETERS, MAP, GlobalCounters{out})                                    \
@@ -284,7 +247,7 @@ __device__ __forceinline__ const Level *nearest_bounds(const Level *bounds, cons
     KERNEL_WITH(histogram_##MAP_NAME##_packed, PARAMETERS, MAP, PackedCounters{out})
 
 KERNELS(even, (Level lower, Level upper, Scale scale, u32 shift), (EvenBins{lower, upper, scale, shift, bins.bins}))
-KERNELS(bounds, (const Level *bounds), (BoundedBins{nearest_bounds(bounds, bins), bins.bins}))
+KERNELS(bounds, (const Level *bounds), bounded(bounds, bins))
 KERNELS(keys, (u32 least), KeyBins{least})
 
 // Clears the totals.

@@ -12,7 +12,7 @@ using Value = Monoid::Value;
 constexpr u32 SHORT = 8;      // items that one thread reduces
 constexpr u32 MEDIUM = 64;    // items that a warp reduces for several chunks at a time
 constexpr u32 TOGETHER = 8;   // chunks that a warp reduces at a time
-constexpr u32 IN_FLIGHT = 8;  // rows of 32 items that a warp loads at a time
+constexpr u32 IN_FLIGHT = 128 / sizeof(ITEM);  // rows of 32 items that a warp loads at a time
 
 // The scratch entries of a segment begin at begin / PARTIAL_STRIDE. A segment of several chunks has at least twice as
 // many items per chunk but one, which is enough for its chunks and all levels above.

@@ -66,30 +66,34 @@ constexpr auto entry_of()
 }
 using Entry = decltype(entry_of<KEY_BYTES, HAS_VALUES>());
 
-__device__ __forceinline__ Entry entry(Key key, u32 index)
+template <class Entry>
+__device__ __forceinline__ Entry entry_as(Key key, u32 index)
 {
     if constexpr (same_type<Entry, WideEntry>)
-        return {ordered(key), index};
+        return Entry{ordered(key), index};
     else if constexpr (HAS_VALUES)
         return (Entry)ordered(key) << INDEX_BITS | index;
     else
         return ordered(key);
 }
+__device__ __forceinline__ Entry entry(Key key, u32 index) { return entry_as<Entry>(key, index); }
+
 // An entry behind all others.
 __device__ __forceinline__ Entry last_entry()
 {
-    if constexpr (same_type<Entry, WideEntry>)
-        return {~0ull, ~0u};
-    else
-        return (Entry)~(Entry)0;
+    Entry last;
+    memset(&last, 0xff, sizeof(Entry));
+    return last;
 }
+template <class Entry>
 __device__ __forceinline__ Key key_of(const Entry &entry)
 {
     if constexpr (same_type<Entry, WideEntry>)
-        return (Key)unordered((Key)entry.key);
+        return unordered((Key)entry.key);
     else
         return unordered((Key)(HAS_VALUES ? entry >> INDEX_BITS : entry));
 }
+template <class Entry>
 __device__ __forceinline__ u32 index_of(const Entry &entry)
 {
     if constexpr (same_type<Entry, WideEntry>)
@@ -97,10 +101,11 @@ __device__ __forceinline__ u32 index_of(const Entry &entry)
     else
         return (u32)entry & ((1u << INDEX_BITS) - 1);
 }
+template <class Entry>
 __device__ __forceinline__ Entry of_lane_xor(const Entry &entry, u32 lanes)
 {
     if constexpr (same_type<Entry, WideEntry>)
-        return {__shfl_xor_sync(ALL_LANES, entry.key, lanes), __shfl_xor_sync(ALL_LANES, entry.index, lanes)};
+        return Entry{__shfl_xor_sync(ALL_LANES, entry.key, lanes), __shfl_xor_sync(ALL_LANES, entry.index, lanes)};
     else
         return __shfl_xor_sync(ALL_LANES, entry, lanes);
 }

@@ -175,6 +175,7 @@ pub mod custom;
 #[cfg(feature = "shipped")]
 pub mod shipped;
 pub mod summed_area;
+pub mod top_k;
 
 #[cfg(feature = "cuda")]
 pub use count::Count;

@@ -3,6 +3,7 @@
 mod histogram;
 mod reduce;
 mod runs;
+mod merge;
 mod scan;
 mod segments;
 mod select;
@@ -57,6 +58,11 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "segments",
         title: "Segments of 64 items",
         rows: segments::rows,
+    },
+    Group {
+        name: "merge",
+        title: "Merge sort",
+        rows: merge::rows,
     },
     Group {
         name: "tables",

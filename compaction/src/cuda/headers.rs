@@ -38,7 +38,8 @@ headers!(
     "runs.cuh",
     "by_key.cuh",
     "segments.cuh",
-    "merge.cuh"
+    "merge.cuh",
+    "count_items.cuh"
 );
 
 /// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.

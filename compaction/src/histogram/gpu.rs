@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{BOUNDS, BinKey, NAMES, Sample, Workspace, check_bins};
 use crate::{
@@ -17,31 +17,34 @@ use crate::{
 
 /// Threads per block.
 const THREADS: u32 = 512;
-/// The largest number of blocks per multiprocessor, which then has 2048 threads.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Items of a thread below which more blocks would do nothing but count few items.
-const MIN_THREAD_BYTES: u32 = 32;
+/// The largest number of blocks per multiprocessor, which then has as many threads as the registers allow.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 3;
+/// Bytes of items per thread for which a grid gets another block.
+const THREAD_BYTES: usize = 64;
 /// Bytes of the counters of a block up to which bins have several counters.
 const REPLICATED_BYTES: u32 = 32 << 10;
 /// Bytes of shared memory that every GPU offers a block without a permission.
 const SHARED_BYTES: u32 = 48 << 10;
-/// Number of bins up to which totals are collected in the workspace, so that a call is one launch.
-const TABLE_BINS: usize = 4096;
-/// Number of bins up to which blocks count in shared memory, however few items there are.
-const FEW_BINS: usize = 2048;
+/// Bytes of shared memory for a sample of the bounds.
+const SAMPLE_BYTES: u32 = 32 << 10;
+/// Number of bins up to which each block writes a row of counts, so that a call is one launch.
+const ROW_BINS: usize = 1024;
+/// The largest number of rows, and hence of blocks that write rows.
+const MAX_ROWS: u32 = 448;
 
 crate::shared! {
     /// The bins of a histogram and their counters. `Bins` in `kernels/histogram.cu` documents the fields.
     pub(crate) struct Bins {
         bins: u32,
         log_replicas: u32,
-        through_table: u32,
-        shared_bounds: u32,
+        has_rows: u32,
+        sampled_bounds: u32,
+        log_stride: u32,
     }
 }
 
 /// The parameters of the kernels of `even`: `(items, count, capacity, is_given, lower, upper, scale, shift, bins, out,
-/// workspace)`.
+/// rows, workspace)`.
 type Even<T, W> = (
     In<T>,
     In<u32>,
@@ -53,9 +56,11 @@ type Even<T, W> = (
     u32,
     Bins,
     InOut<W>,
+    InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernels of `bounds`: `(items, count, capacity, is_given, bounds, bins, out, workspace)`.
+/// The parameters of the kernels of `bounds`: `(items, count, capacity, is_given, bounds, bins, out, rows,
+/// workspace)`.
 type Bounds<T, W> = (
     In<T>,
     In<u32>,
@@ -64,11 +69,22 @@ type Bounds<T, W> = (
     In<<T as Sample>::Level>,
     Bins,
     InOut<W>,
+    InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernels of `keys`: `(items, count, capacity, is_given, least, bins, out, workspace)`. `least`
+/// The parameters of the kernels of `keys`: `(items, count, capacity, is_given, least, bins, out, rows, workspace)`. `least`
 /// is the key of the first bin.
-type Keys<T, W> = (In<T>, In<u32>, u64, u32, u32, Bins, InOut<W>, InOut<u64>);
+type Keys<T, W> = (
+    In<T>,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    Bins,
+    InOut<W>,
+    InOut<u32>,
+    InOut<u64>,
+);
 /// The parameters of the kernel `histogram_clear`: `(out, bins)`.
 type Clear<W> = (InOut<W>, u32);
 
@@ -81,11 +97,11 @@ impl Operation for Counting {
     const NAME: &'static str = "histogram";
     const UNITS: &'static str = NAMES.input;
 
-    /// The number of finished blocks, and a total for each bin.
+    /// The number of finished blocks, and rows of 32-bit counts.
     fn sizes(_: usize) -> Sizes {
         Sizes {
-            zeroed_words: 1 + TABLE_BINS,
-            bytes: 0,
+            zeroed_words: 1,
+            bytes: 4 * MAX_ROWS as usize * ROW_BINS,
         }
     }
 }
@@ -97,7 +113,7 @@ impl Workspace {
     /// use compaction::{cuda, histogram::Workspace};
     ///
     /// let workspace = Workspace::new(&cuda::open(0)?.default_stream())?;
-    /// assert!(workspace.bytes() < 40_000);
+    /// assert!(workspace.bytes() < 2 << 20);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -176,7 +192,7 @@ enum Counters {
 ///
 /// Items have type `T`. Counts, also those of the bins, have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
-/// Each method enqueues its kernels on the caller's stream and returns: one launch for up to 4096 bins, and two for more.
+/// Each method enqueues its kernels on the caller's stream and returns: one launch for up to 1024 bins, and two for more.
 /// It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
 /// any item of a larger buffer.
 ///
@@ -211,6 +227,7 @@ struct HistogramCall<'a, T, W> {
     items: CudaView<'a, T>,
     item_count: ItemCount<'a>,
     out: CudaViewMut<'a, W>,
+    rows: CudaViewMut<'a, u32>,
     words: CudaViewMut<'a, u64>,
     counters: Counters,
     bins: Bins,
@@ -241,7 +258,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
                 load(&module, OF_KEYS, packed_bytes)?,
             ))
         };
-        let packed_bytes = (!fits_unpacked(bins)).then(|| packed_bytes(bins));
+        let packed_bytes = (!fits_unpacked(bins)).then(|| packed_bytes(bins) + 8 + SAMPLE_BYTES);
         let (kernels, can_pack) = match load(packed_bytes) {
             Err(Error::SharedMemory { .. }) => (load(None)?, false),
             loaded => (loaded?, true),
@@ -318,7 +335,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     ) -> Result<()> {
         let even = T::even_bins(range.start, range.end, self.bins)?;
         let out = out.into_view_mut();
-        let call = self.call(stream, items.into_view(), count, out, 0, workspace)?;
+        let call = self.call(stream, items.into_view(), count, out, false, workspace)?;
         let args = (
             call.items,
             call.item_count.count,
@@ -330,6 +347,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
             even.shift,
             call.bins,
             call.out,
+            call.rows,
             call.words,
         );
         let kernel = &self.even[call.counters as usize];
@@ -370,16 +388,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     ) -> Result<()> {
         let bounds = bounds.into_view();
         check_range(BOUNDS, bounds.len(), self.bins + 1, self.bins + 1)?;
-        let bound_bytes = bounds.num_bytes();
         let out = out.into_view_mut();
-        let call = self.call(
-            stream,
-            items.into_view(),
-            count,
-            out,
-            bound_bytes,
-            workspace,
-        )?;
+        let call = self.call(stream, items.into_view(), count, out, true, workspace)?;
         let args = (
             call.items,
             call.item_count.count,
@@ -388,6 +398,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
             bounds,
             call.bins,
             call.out,
+            call.rows,
             call.words,
         );
         let kernel = &self.bounds[call.counters as usize];
@@ -425,7 +436,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         T: BinKey,
     {
         let out = out.into_view_mut();
-        let call = self.call(stream, keys.into_view(), count, out, 0, workspace)?;
+        let call = self.call(stream, keys.into_view(), count, out, false, workspace)?;
         let args = (
             call.items,
             call.item_count.count,
@@ -434,6 +445,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
             0,
             call.bins,
             call.out,
+            call.rows,
             call.words,
         );
         let kernel = &self.keys[call.counters as usize];
@@ -447,54 +459,66 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         items: CudaView<'a, T>,
         count: Count<'a, W>,
         mut out: CudaViewMut<'a, W>,
-        bound_bytes: usize,
+        has_bounds: bool,
         workspace: &'a mut Workspace,
     ) -> Result<HistogramCall<'a, T, W>> {
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room(NAMES.output, out.len(), self.bins)?;
         let capacity = item_count.capacity;
         let counters = self.counters(capacity);
-        let through_table = counters == Counters::Shared && self.bins <= TABLE_BINS;
         let bins = self.bins as u32;
+        let has_rows = self.bins <= ROW_BINS;
         let log_replicas = (REPLICATED_BYTES / (4 * bins)).clamp(1, 32).ilog2();
         let counter_bytes = match counters {
             Counters::Global => 0,
             Counters::Shared => (4 * bins) << log_replicas,
             Counters::Packed => packed_bytes(self.bins),
         };
-        // The bounds are aligned to 8 bytes, behind at least one counter.
-        let bounds_at = counter_bytes.next_multiple_of(8).max(8);
-        let has_bounds =
-            bound_bytes > 0 && bounds_at as usize + bound_bytes <= SHARED_BYTES as usize;
-        let shared_bytes = if has_bounds {
-            bounds_at + bound_bytes as u32
-        } else {
-            counter_bytes
+        // The last block has four sums of 8 bytes per thread. Bounds are aligned to 8 bytes, behind at least one word.
+        let row_bytes = if has_rows { 32 * THREADS } else { 0 };
+        let least_bytes = if has_bounds { 8 } else { 0 };
+        let bounds_at = counter_bytes
+            .max(row_bytes)
+            .max(least_bytes)
+            .next_multiple_of(8);
+        let bound_bytes = size_of::<T::Level>() as u32;
+        let room = match counters {
+            Counters::Packed => SAMPLE_BYTES,
+            _ => SAMPLE_BYTES.min(SHARED_BYTES.saturating_sub(bounds_at)),
         };
-        let thread_bytes = capacity.saturating_mul(size_of::<T>()) / MIN_THREAD_BYTES as usize;
+        let sample_bytes = |log_stride: u32| ((bins >> log_stride) + 1) * bound_bytes;
+        let log_stride = (0..u32::BITS)
+            .find(|&log_stride| sample_bytes(log_stride) <= room)
+            .filter(|_| has_bounds);
+        let shared_bytes = bounds_at + log_stride.map_or(0, sample_bytes);
         let most_blocks = match counters {
             Counters::Packed => self.multiprocessors,
-            _ => BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors,
+            _ => (BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).min(MAX_ROWS),
         };
-        let blocks = thread_bytes
-            .div_ceil(THREADS as usize)
-            .clamp(1, most_blocks as usize);
-        if !through_table {
+        let block_bytes = THREAD_BYTES * THREADS as usize;
+        let blocks =
+            (capacity.saturating_mul(size_of::<T>()) / block_bytes).clamp(1, most_blocks as usize);
+        if !has_rows {
             let clear = Launch::covering(bins, THREADS);
             self.clear
                 .launch(stream, clear, (out.slice_mut(..), bins))?;
         }
+        let Workspace {
+            states, scratch, ..
+        } = workspace;
         Ok(HistogramCall {
             items,
             item_count,
             out,
-            words: workspace.states.words.as_view_mut(),
+            rows: cuda::reinterpret_into(scratch.as_view_mut())?,
+            words: states.words.as_view_mut(),
             counters,
             bins: Bins {
                 bins,
                 log_replicas,
-                through_table: through_table.into(),
-                shared_bounds: if has_bounds { bounds_at / 4 } else { 0 },
+                has_rows: has_rows.into(),
+                sampled_bounds: log_stride.map_or(0, |_| bounds_at / 4),
+                log_stride: log_stride.unwrap_or(0),
             },
             launch: Launch::blocks(blocks as u32, THREADS).shared_bytes(shared_bytes),
         })
@@ -503,11 +527,10 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     /// Returns the fastest kind of counters for this many items. With too few items per bin, adding the counters of all
     /// blocks would take longer than counting.
     fn counters(&self, items: usize) -> Counters {
-        let bins = self.bins;
-        let is_worth = |blocks: u32| items / blocks as usize >= 2 * bins;
-        if fits_unpacked(bins) {
+        let is_worth = |blocks: u32| items / blocks as usize >= self.bins / 2;
+        if fits_unpacked(self.bins) {
             let blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-            if bins <= FEW_BINS || is_worth(blocks) {
+            if self.bins <= ROW_BINS || is_worth(blocks) {
                 return Counters::Shared;
             }
         } else if self.can_pack && is_worth(self.multiprocessors) {

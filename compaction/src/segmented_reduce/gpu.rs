@@ -20,7 +20,7 @@ const MAX_WARP_SLOTS: u64 = 32;
 /// The smallest number of slots of a warp, which are reduced at a time.
 const MIN_WARP_SLOTS: u64 = 8;
 /// Number of warps per multiprocessor from which a warp takes more slots.
-const ENOUGH_WARPS: u64 = 128;
+const ENOUGH_WARPS: u64 = 512;
 
 /// The parameters of the kernel `segmented_reduce_by_offsets`: `(items, item_count, offsets, count, capacity, is_given,
 /// warp_slots, out, scratch, workspace)`.

@@ -105,7 +105,8 @@ pub(crate) fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) 
         SegmentedSort::<u8>::sources_pairs::<u32>(Order::Ascending),
     ]
     .concat();
-    spills::compile_with_few_spills(&[75, 80, 90, 120], nvrtc, share, &sources);
+    // The networks of a warp hold eight entries of up to 16 bytes and as many of another lane.
+    spills::compile_with_spills_up_to(64, &[75, 80, 90, 120], nvrtc, share, &sources);
 }
 
 /// Sorts keys alone, and with their indices as values of type `V`.

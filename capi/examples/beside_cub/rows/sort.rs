@@ -5,6 +5,7 @@ use compaction::{
     gather::{self, Gather, Scatter},
     partition::{self, Classes},
     radix_sort::{Order, RadixSort, Strategy, Workspace},
+    top_k::{self, TopK},
 };
 
 use crate::{
@@ -17,6 +18,7 @@ pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
     keys(bench, log2_items)?;
     pairs(bench, log2_items)?;
     argsort(bench, log2_items)?;
+    top_k(bench, log2_items)?;
     gather(bench, log2_items)?;
     classes(bench, log2_items)
 }
@@ -119,6 +121,32 @@ fn argsort(bench: &mut Bench, log2_items: u32) -> Result<()> {
         };
         let (sorted_keys, order) = (write(sorted_keys)?, write::<u32>(order)?);
         Ok(sort.argsort(stream, keys, Count::All, sorted_keys, order, &mut workspace)?)
+    })
+}
+
+/// The largest 100 keys, beside a sort of all pairs.
+fn top_k(bench: &mut Bench, log2_items: u32) -> Result<()> {
+    let (items, k) = (1 << log2_items, 100);
+    let keys = inputs::random(items, u32::MAX);
+    let indices: Vec<u32> = (0..items as u32).collect();
+    let top = TopK::<u32>::new(&bench.compiler, &bench.context, Order::Descending)?;
+    let mut workspace = top_k::Workspace::with_capacity(&bench.stream, items, k)?;
+    let work = Work {
+        name: "top 100 of u32, beside a sort",
+        log2_items,
+        inputs: &[bytemuck::cast_slice(&keys), bytemuck::cast_slice(&indices)],
+        outputs: &[4 * items, 4 * items],
+        bytes: 4 * items,
+        peer: Some("sort_pairs_u32"),
+        is_exact: false,
+    };
+    bench.row(&work, |stream, inputs, outputs| {
+        let keys = read::<u32>(&inputs[0])?;
+        let [best, places] = outputs else {
+            unreachable!("the row has two outputs")
+        };
+        let (best, places) = (write(best)?, write(places)?);
+        Ok(top.keys(stream, keys, Count::All, k, best, places, &mut workspace)?)
     })
 }
 
