@@ -55,6 +55,13 @@
 //! | put the flagged items first and the others behind them | [`Partition`](partition::Partition) | 1 |
 //! | group items by a key of one byte | [`Classes`](partition::Classes) | 1 |
 //! | sort keys, or key-value pairs | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each digit of 8 bits |
+//! | find the order of keys as indices (argsort) | [`RadixSort::argsort`](radix_sort::RadixSort::argsort) | 1, and one for each digit of 8 bits |
+//! | find the k largest or smallest keys and their indices | [`TopK`](top_k::TopK) | 5 for keys of 4 bytes, and a sort of k keys |
+//! | sort items of any type by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1, and one for each round of merges |
+//! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 for segments of up to 256 items |
+//! | sum, minimum or maximum of each of many segments | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) | 1 |
+//! | count the items in each of many bins | [`Histogram`](histogram::Histogram) | 1 for up to 1024 bins |
+//! | copy items from or to places given by indices | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) | 1 |
 //! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
 //! | combine all items by sum, minimum or maximum | [`Reduce`](reduce::Reduce) | 1 |
 //! | find the smallest or the largest item and its index | [`ArgReduce`](reduce::ArgReduce) | 1 |

@@ -37,7 +37,7 @@ fn numbered_examples_fit_on_a_screen() {
                 .is_some_and(|name| name.as_encoded_bytes()[0].is_ascii_digit())
         })
         .collect();
-    assert_eq!(numbered.len(), 5);
+    assert!(numbered.len() >= 5);
     for file in numbered {
         let lines = fs::read_to_string(&file).unwrap().lines().count();
         assert!(lines < 60, "{}: {lines} lines", file.display());
