@@ -201,9 +201,20 @@ __device__ __forceinline__ u32 warp_max(u32 value)
     return value;
 }
 
-template <class Offsets>
+// Segments of equal length, or if that is 0, between consecutive entries of a table. One kernel for both compiles in half
+// the time of two.
+struct EitherSegments {
+    OffsetTable table;
+    EqualLengths equal;
+
+    __device__ __forceinline__ u64 begin(u64 segment) const
+    {
+        return equal.length != 0 ? equal.begin(segment) : table.begin(segment);
+    }
+};
+
 __device__ __forceinline__ void sort_segments(
-    const Buffers &buffers, const Offsets &offsets, u64 segments, u32 warp_segments, const ChunkList &list)
+    const Buffers &buffers, const EitherSegments &offsets, u64 segments, u32 warp_segments, const ChunkList &list)
 {
     __shared__ Entry staged[BLOCK_WARPS][SHORT + WARP_THREADS];
     const u64 first = ((u64)blockIdx.x * BLOCK_WARPS + warp_index()) * warp_segments;
@@ -245,26 +256,16 @@ __device__ __forceinline__ void sort_segments(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_sort_by_offsets(
-    const u8 *keys, const u8 *values, u64 item_count, const Word *offsets, const u32 *count, u64 capacity, u32 is_given,
-    u32 warp_segments, u8 *keys_out, u8 *values_out, u64 *list, u64 list_capacity, u64 *workspace)
+// Sorts the short segments, and lists the chunks of the longer ones.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_sort_short(
+    const u8 *keys, const u8 *values, u64 item_count, const Word *offsets, u64 length, const u32 *count, u64 capacity,
+    u32 is_given, u32 warp_segments, u8 *keys_out, u8 *values_out, u64 *list, u64 list_capacity, u64 *workspace)
 {
     Control *control = (Control *)workspace;
     const u64 segments = segment_count(count, capacity, is_given, control);
     const Buffers buffers = {(const Key *)keys, (const Value *)values, (Key *)keys_out, (Value *)values_out};
     const ChunkList chunks = {control->states(), (Chunk *)list, list_capacity};
-    sort_segments(buffers, OffsetTable{offsets, item_count}, segments, warp_segments, chunks);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_sort_of_length(
-    const u8 *keys, const u8 *values, u64 length, const u32 *count, u64 capacity, u32 is_given, u32 warp_segments, u8 *keys_out,
-    u8 *values_out, u64 *list, u64 list_capacity, u64 *workspace)
-{
-    Control *control = (Control *)workspace;
-    const u64 segments = segment_count(count, capacity, is_given, control);
-    const Buffers buffers = {(const Key *)keys, (const Value *)values, (Key *)keys_out, (Value *)values_out};
-    const ChunkList chunks = {control->states(), (Chunk *)list, list_capacity};
-    sort_segments(buffers, EqualLengths{length}, segments, warp_segments, chunks);
+    sort_segments(buffers, EitherSegments{{offsets, item_count}, {length}}, segments, warp_segments, chunks);
 }
 
 // ------------------------------------------------------------------------------------------------------- long segments

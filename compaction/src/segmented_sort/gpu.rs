@@ -34,28 +34,14 @@ const ALIGN: usize = 256;
 /// Size of an entry in the list of chunks in bytes.
 const CHUNK_BYTES: usize = 24;
 
-/// The parameters of the kernel `segmented_sort_by_offsets`: `(keys, values, item_count, offsets, count, capacity,
-/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`.
-type ByOffsets<W> = (
+/// The parameters of the kernel `segmented_sort_short`: `(keys, values, item_count, offsets, length, count, capacity,
+/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`. `length` is that of all segments, or 0
+/// for segments between offsets.
+type Short<W> = (
     In<u8>,
     In<u8>,
     u64,
     In<W>,
-    In<u32>,
-    u64,
-    u32,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u64>,
-    u64,
-    InOut<u64>,
-);
-/// The parameters of the kernel `segmented_sort_of_length`: `(keys, values, length, count, capacity, is_given,
-/// warp_segments, keys_out, values_out, list, list_capacity, workspace)`.
-type OfLength = (
-    In<u8>,
-    In<u8>,
     u64,
     In<u32>,
     u64,
@@ -158,8 +144,7 @@ fn part_bytes<K>(items: usize, value_bytes: usize) -> [usize; 3] {
 #[derive(Debug)]
 struct Kernels<W: CountWord> {
     tile_items: usize,
-    by_offsets: Kernel<ByOffsets<W>>,
-    of_length: Kernel<OfLength>,
+    short: Kernel<Short<W>>,
     tiles: Kernel<Tiles>,
     merge: Kernel<Merge>,
 }
@@ -180,8 +165,7 @@ fn source<K: Key, W: CountWord>(order: Order, value_bytes: usize) -> Source {
             "ITEMS_PER_THREAD",
             items_per_thread(size_of::<K>(), value_bytes),
         )
-        .kernel::<ByOffsets<W>>("segmented_sort_by_offsets")
-        .kernel::<OfLength>("segmented_sort_of_length")
+        .kernel::<Short<W>>("segmented_sort_short")
         .kernel::<Tiles>("segmented_sort_tiles")
         .kernel::<Merge>("segmented_sort_merge");
     SortTypes::of::<K, W>(value_bytes as u32).declare(source, order)
@@ -531,8 +515,7 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         let module = self.compiler.load(&self.context, &source)?;
         let kernels = Kernels {
             tile_items: tile_items(size_of::<K>(), value_bytes),
-            by_offsets: module.kernel("segmented_sort_by_offsets")?,
-            of_length: module.kernel("segmented_sort_of_length")?,
+            short: module.kernel("segmented_sort_short")?,
             tiles: module.kernel("segmented_sort_tiles")?,
             merge: module.kernel("segmented_sort_merge")?,
         };
@@ -591,43 +574,28 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         let warp_segments = warp_segments / MIN_WARP_SEGMENTS * MIN_WARP_SEGMENTS;
         let blocks = capacity.div_ceil(warp_segments * (BLOCK_THREADS / 32) as usize);
         let launch = Launch::blocks(blocks.max(1) as u32, BLOCK_THREADS);
-        match segments {
-            Segments::Between(offsets) => {
-                let args = (
-                    keys.slice(..),
-                    values.slice(..),
-                    items as u64,
-                    offsets,
-                    item_count.count,
-                    capacity as u64,
-                    item_count.is_given.into(),
-                    warp_segments as u32,
-                    keys_out.slice_mut(..),
-                    values_out.slice_mut(..),
-                    list.slice_mut(..),
-                    chunks,
-                    words.as_view_mut(),
-                );
-                kernels.by_offsets.launch(stream, launch, args)?;
-            }
-            Segments::OfLength(length) => {
-                let args = (
-                    keys.slice(..),
-                    values.slice(..),
-                    length as u64,
-                    item_count.count,
-                    capacity as u64,
-                    item_count.is_given.into(),
-                    warp_segments as u32,
-                    keys_out.slice_mut(..),
-                    values_out.slice_mut(..),
-                    list.slice_mut(..),
-                    chunks,
-                    words.as_view_mut(),
-                );
-                kernels.of_length.launch(stream, launch, args)?;
-            }
-        }
+        let (offsets, length) = match segments {
+            Segments::Between(offsets) => (offsets, 0),
+            // No kernel reads the offsets then.
+            Segments::OfLength(length) => (cuda::reinterpret(dummy_count.as_view())?, length),
+        };
+        let args = (
+            keys.slice(..),
+            values.slice(..),
+            items as u64,
+            offsets,
+            length as u64,
+            item_count.count,
+            capacity as u64,
+            item_count.is_given.into(),
+            warp_segments as u32,
+            keys_out.slice_mut(..),
+            values_out.slice_mut(..),
+            list.slice_mut(..),
+            chunks,
+            words.as_view_mut(),
+        );
+        kernels.short.launch(stream, launch, args)?;
         if longest <= SHORT {
             return Ok(());
         }

@@ -336,7 +336,7 @@ fn counters_wrap_around(gpu: &Gpu) {
     let len = if is_short() { 420_000 } else { 60_000_000 };
     let bins = if is_short() { 12_289 } else { 65_535 };
     for period in [1, 2, 3, 7] {
-        let odd = |item: usize| u16::from(item % period != 0);
+        let odd = |item: usize| u16::from(!item.is_multiple_of(period));
         let items: Vec<u16> = (0..len).map(|item| 4 + odd(item)).collect();
         Case::<u16, u32>::new(gpu, bins).keys(&items);
         let last: Vec<u16> = items.iter().map(|&item| (bins - 6) as u16 + item).collect();
