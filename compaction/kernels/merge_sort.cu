@@ -6,7 +6,11 @@
 #include "comparison"
 #include "merge.cuh"
 
-static_assert(same_type<decltype(before(*(Item *)nullptr, *(Item *)nullptr)), bool>, "before returns bool");
+// Whether the comparison has exactly a type that is asked for, without conversions.
+char has_type(bool (*)(Item, Item));
+char has_type(bool (*)(const Item &, const Item &));
+u64 has_type(...);
+static_assert(sizeof(has_type(&before)) == 1, "before has another type");
 
 struct Before {
     __device__ __forceinline__ bool operator()(const Item &left, const Item &right) const { return before(left, right); }

@@ -62,6 +62,9 @@
 //! | flags | [`Partition`](crate::partition::Partition) |
 //! | up to 256 classes | [`Classes`](crate::partition::Classes): one launch, and indices for any payload |
 //! | numbers | [`RadixSort`](crate::radix_sort::RadixSort) with `onesweep`, limited to the [bits](crate::radix_sort::RadixSort::bits) that differ |
-//! | wide records | [pairs](crate::radix_sort::RadixSort::pairs) of key and index, followed by one gather |
+//! | wide records | [`argsort`](crate::radix_sort::RadixSort::argsort) of their keys, followed by a [`Gather`](crate::gather::Gather) |
+//! | records without such keys | [`MergeSort`](crate::merge_sort::MergeSort) by a comparison in CUDA C++ |
+//! | only the largest or smallest numbers matter | [`TopK`](crate::top_k::TopK) |
+//! | many short sequences | [`SegmentedSort`](crate::segmented_sort::SegmentedSort) |
 //!
 //! Next: [`table`](super::table).

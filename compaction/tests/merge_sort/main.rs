@@ -144,7 +144,11 @@ fn names_the_comparison_that_does_not_compile(nvrtc: &Arc<Nvrtc>) {
     let error = compile("u32 before(u32 a, u32 b) { return a < b; }")
         .unwrap_err()
         .to_string();
-    assert!(error.contains("before returns bool"), "{error}");
+    assert!(error.contains("before has another type"), "{error}");
+    let error = compile("bool before(u64 a, u64 b) { return a < b; }")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("before has another type"), "{error}");
     let error = compile("bool less(u32 a, u32 b) { return a < b; }")
         .unwrap_err()
         .to_string();
