@@ -64,6 +64,7 @@ pub(crate) trait Number: Item + Debug {
     const HIGHEST: Self;
     const ZERO: Self;
     /// A NaN, if the type has one.
+    #[allow(dead_code, reason = "the tests of reductions use it")]
     const NOT_A_NUMBER: Option<Self>;
 
     fn whole(number: usize) -> Self;
