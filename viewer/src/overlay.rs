@@ -28,16 +28,12 @@ use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, TypeFace, cells};
 use colors::{DIM, PANEL};
 use columns::{NATURAL_WIDTH, Table, full_width};
-use content::{Form, Line, Row, length, rows};
+use content::{Form, Line, Row, length};
 use description::describe;
 use table::Scales;
 
+pub(crate) use export::figures_as;
 pub use export::{FigureFormat, export};
-#[allow(
-    unused_imports,
-    reason = "window and page export the displayed figures"
-)]
-pub(crate) use export::{figures_as, to_csv, to_json};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Recent, State};
@@ -60,7 +56,7 @@ pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
             detail: Detail::for_picture(size),
             ..*figures
         };
-        Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
+        Overlay::new(scale_for(width, height)).draw_stats(rgba, size, &figures);
     });
 }
 
@@ -91,13 +87,8 @@ pub fn annotate(image: &mut DisplayImage, stats: &Stats, look: Look) {
 /// numbers, and on a tiny one nothing.
 pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
     let (width, height) = image.size;
-    Overlay::new(scale_for(width, height)).draw_legend(
-        &mut image.rgba,
-        (width, height),
-        (Area::of((width, height)), true),
-        legend,
-        &[],
-    );
+    let mut overlay = Overlay::new(scale_for(width, height));
+    overlay.draw_legend(&mut image.rgba, image.size, legend);
 }
 
 /// Amount of statistics that a panel displays.
@@ -257,18 +248,17 @@ impl Overlay {
         self.scale
     }
 
-    /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
-    /// height) in pixels. Omits what does not fit. Returns the area of the panel and its rows in words; draws nothing and
-    /// returns `None` if no row is left.
+    /// Draws the statistics panel into the upper left corner of a picture: RGBA bytes, `size` (width, height) in pixels.
+    /// Omits what does not fit. Returns the area of the panel and its rows in words; draws nothing and returns `None` if
+    /// no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        region: Area,
         figures: &Figures<'_>,
     ) -> Option<StatsPanel> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
-        let margin = self.margin(&canvas);
+        let (region, margin) = (Area::of(size), self.margin(size));
         let widest = match figures.detail {
             Detail::Short | Detail::Full => NATURAL_WIDTH,
             Detail::Everything => full_width(),
@@ -280,21 +270,11 @@ impl Overlay {
             return None;
         }
         let width = cells * self.type_face.cell_width;
-        let panel = Area {
-            x: region.x + margin,
-            y: region.y + margin,
-            width: width + 2 * margin,
-            height: height + 2 * margin,
-        };
+        let panel = (region.columns(margin, width + 2 * margin)).rows(margin, height + 2 * margin);
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
 
         let scales = Scales::of(&rows);
-        let mut area = Area {
-            x: panel.x + margin,
-            y: panel.y + margin,
-            width,
-            height,
-        };
+        let mut area = region.columns(2 * margin, width).rows(2 * margin, height);
         let mut drawn = Vec::new();
         for row in &rows {
             area.height = self.row_height(row);
@@ -312,11 +292,8 @@ impl Overlay {
     }
 
     fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, scales: &Scales) {
-        let bar = Area {
-            y: area.y + area.height - self.pixels(ROW_GAP),
-            height: self.pixels(BAR_HEIGHT),
-            ..area
-        };
+        let bar_top = area.y + area.height - self.pixels(ROW_GAP);
+        let bar = area.rows(bar_top, self.pixels(BAR_HEIGHT));
         match row {
             Row::Text(left, right) | Row::Extra(left, right) => {
                 self.text(canvas, area, left, right);
@@ -354,25 +331,16 @@ impl Overlay {
         (length * self.scale).round() as i32
     }
 
-    /// Returns the margin around and inside panels in pixels; see [`Self::margin_in`].
-    fn margin(&self, canvas: &Canvas<'_>) -> i32 {
-        self.margin_in((canvas.width(), canvas.height()))
-    }
-
     /// Returns the margin around and inside panels on a picture of this width and height in pixels: `MARGIN` times the
     /// scale, but at most 1/32 of the shorter side.
-    fn margin_in(&self, (width, height): (i32, i32)) -> i32 {
-        self.pixels(MARGIN).min(width.min(height) / 32)
+    fn margin(&self, (width, height): (u32, u32)) -> i32 {
+        self.pixels(MARGIN).min(width.min(height) as i32 / 32)
     }
 
     /// Returns the width and height in pixels of the region that these figures need on a picture of this size. With
     /// [`Detail::Everything`], the width is that of a single table, and the height suffices for two narrower ones.
-    pub(crate) fn stats_size(
-        &self,
-        (width, height): (u32, u32),
-        figures: &Figures<'_>,
-    ) -> (i32, i32) {
-        let around = 4 * self.margin_in((width as i32, height as i32));
+    pub(crate) fn stats_size(&self, size: (u32, u32), figures: &Figures<'_>) -> (i32, i32) {
+        let around = 4 * self.margin(size);
         let widest = match figures.detail {
             Detail::Short | Detail::Full => NATURAL_WIDTH,
             Detail::Everything => full_width(),
@@ -380,7 +348,7 @@ impl Overlay {
         let forms = Form::of(figures.detail, NATURAL_WIDTH);
         let heights = forms
             .iter()
-            .map(|form| self.height_of(&rows(figures, *form)));
+            .map(|form| self.height_of(&content::rows(figures, *form)));
         (
             widest * self.type_face.cell_width + around,
             heights.max().unwrap_or(0) + around,
@@ -388,13 +356,13 @@ impl Overlay {
     }
 
     /// Returns the width in pixels of a region with this number of characters per line on a picture of this size.
-    pub(crate) fn cells_width(&self, (width, height): (u32, u32), cells: i32) -> i32 {
-        cells * self.type_face.cell_width + 4 * self.margin_in((width as i32, height as i32))
+    pub(crate) fn cells_width(&self, size: (u32, u32), cells: i32) -> i32 {
+        cells * self.type_face.cell_width + 4 * self.margin(size)
     }
 
     /// Returns the height in pixels of a region with this number of lines of text on a picture of this size.
-    pub(crate) fn lines_height(&self, (width, height): (u32, u32), lines: i32) -> i32 {
-        lines * self.line_height() + 4 * self.margin_in((width as i32, height as i32))
+    pub(crate) fn lines_height(&self, size: (u32, u32), lines: i32) -> i32 {
+        lines * self.line_height() + 4 * self.margin(size)
     }
 
     fn height_of(&self, rows: &[Row<'_>]) -> i32 {
@@ -419,25 +387,23 @@ impl Overlay {
     /// whose number a row states, and then the last rows. If no bounce fits, keeps only rows of text.
     fn fitted<'a>(&self, figures: &Figures<'a>, cells: i32, room: i32) -> Vec<Row<'a>> {
         let forms = Form::of(figures.detail, cells);
-        let mut candidates = forms.iter().map(|form| rows(figures, *form));
         let mut rows = Vec::new();
-        for candidate in &mut candidates {
-            rows = candidate;
+        for form in forms {
+            rows = content::rows(figures, form);
             if self.height_of(&rows) <= room {
                 return rows;
             }
         }
-        if self.height_of(&rows) > room {
-            rows.retain(|row| !matches!(row, Row::StageGraph(..)));
-        }
-        if self.height_of(&rows) > room {
-            rows.retain(|row| !matches!(row, Row::Graph(..)));
-        }
-        if self.height_of(&rows) > room {
-            rows.retain(|row| !matches!(row, Row::Extra(..)));
-        }
-        if self.height_of(&rows) > room {
-            rows.retain(|row| !matches!(row, Row::StrategyHeadings | Row::Strategy(..)));
+        let removable: [fn(&Row<'_>) -> bool; 4] = [
+            |row| matches!(row, Row::StageGraph(..)),
+            |row| matches!(row, Row::Graph(..)),
+            |row| matches!(row, Row::Extra(..)),
+            |row| matches!(row, Row::StrategyHeadings | Row::Strategy(..)),
+        ];
+        for is_removable in removable {
+            if self.height_of(&rows) > room {
+                rows.retain(|row| !is_removable(row));
+            }
         }
         let is_bounce = |row: &Row<'_>| matches!(row, Row::Bounce(..));
         let bounces = rows.iter().filter(|row| is_bounce(row)).count();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     Error,
-    overlay::{Detail, Figures, Overlay, Units, canvas::Area, scale_for},
+    overlay::{Detail, Figures, Overlay, Units, scale_for},
     session::{DisplayFrame, SceneView, Session, State},
 };
 use raysieve::{
@@ -88,11 +88,10 @@ impl SavedPicture {
                 units,
                 denoises: false,
             };
-            overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
+            overlay.draw_stats(&mut image.rgba, size, &figures);
         }
         if let Some(debug_image) = &self.debug_image {
-            let legend = &debug_image.legend;
-            overlay.draw_legend(&mut image.rgba, size, (Area::of(size), true), legend, &[]);
+            overlay.draw_legend(&mut image.rgba, size, &debug_image.legend);
         }
         image
     }

@@ -24,11 +24,8 @@ pub(super) const GRAPH_LINE: f32 = 1.5;
 impl Overlay {
     /// Draws a thin progress bar over the width of `area`. `progress` is clamped to 0..=1, and 1 is a full bar.
     pub(super) fn progress(&self, canvas: &mut Canvas<'_>, area: Area, progress: f64) {
-        let line = Area {
-            y: area.y + self.pixels(ROW_GAP),
-            height: self.pixels(BAR_HEIGHT - 1.0).max(1),
-            ..area
-        };
+        let height = self.pixels(BAR_HEIGHT - 1.0).max(1);
+        let line = area.rows(area.y + self.pixels(ROW_GAP), height);
         canvas.fill(line, TRACK, 1.0);
         let width = (f64::from(area.width) * progress.clamp(0.0, 1.0)).round() as i32;
         canvas.fill(Area { width, ..line }, ACCENT, 1.0);
@@ -55,12 +52,8 @@ impl Overlay {
     /// Draws a stacked bar of the stages' times, with a thin line over it from the lower to the upper quartile of their
     /// sum. The full width of `area` stands for `longest` microseconds.
     pub(super) fn times(&self, canvas: &mut Canvas<'_>, area: Area, entry: &Entry, longest: f64) {
-        let gap = self.bar_gap();
-        let bar = Area {
-            y: area.y + gap,
-            height: (area.height - 2 * gap).max(1),
-            ..area
-        };
+        let gap = self.pixels(ROW_GAP);
+        let bar = area.rows(area.y + gap, (area.height - 2 * gap).max(1));
         canvas.fill(bar, TRACK, 0.45);
         let times = entry.times.0.into_iter().zip(STAGES);
         let whole = longest.max(f64::MIN_POSITIVE);
@@ -75,13 +68,9 @@ impl Overlay {
                 (f64::from(bar.width) * part).round() as i32
             };
             let [low, high] = spread.total_us.map(place);
-            let interval = Area {
-                x: bar.x + low,
-                y: bar.y + bar.height / 2,
-                width: (high - low).max(1),
-                height: self.pixels(1.0).max(1),
-            };
-            canvas.fill(interval, BRIGHT, 1.0);
+            let interval = bar.columns(bar.x + low, (high - low).max(1));
+            let line = interval.rows(bar.y + bar.height / 2, self.pixels(1.0).max(1));
+            canvas.fill(line, BRIGHT, 1.0);
         }
     }
 }
@@ -95,12 +84,7 @@ fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = 
         // Rounded up, so that the smallest part is visible.
         let end = (f64::from(area.width) * sum - 1e-6).ceil() as i32;
         let end = end.clamp(x, area.width);
-        let piece = Area {
-            x: area.x + x,
-            width: end - x,
-            ..area
-        };
-        canvas.fill(piece, color, 1.0);
+        canvas.fill(area.columns(area.x + x, end - x), color, 1.0);
         x = end;
     }
 }

@@ -28,14 +28,14 @@ impl Area {
         }
     }
 
-    /// Returns the area, moved up until it overlaps none of the `taken` areas, with `margin` pixels between it and the
-    /// last one in the way. Returns it unmoved if nothing overlaps, or if it would extend beyond the upper edge.
-    pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
-        let mut free = self;
-        while let Some(other) = taken.iter().find(|other| free.meets(other)) {
-            free.y = other.y - margin - free.height;
-        }
-        if free.y < 0 { self } else { free }
+    /// Returns the area with other columns: `width` pixels from `x` to the right.
+    pub(crate) fn columns(self, x: i32, width: i32) -> Self {
+        Self { x, width, ..self }
+    }
+
+    /// Returns the area with other rows: `height` pixels from `y` down.
+    pub(crate) fn rows(self, y: i32, height: i32) -> Self {
+        Self { y, height, ..self }
     }
 
     /// Returns whether both areas have a pixel in common.
@@ -98,11 +98,7 @@ impl<'a> Canvas<'a> {
     /// Blends a color over an area with rounded corners; `opacity` is in 0..=1. The radius is in pixels, at most half
     /// the area's shorter side.
     pub(super) fn panel(&mut self, area: Area, radius: i32, color: Color, opacity: f32) {
-        let flat = Area {
-            y: area.y + radius,
-            height: area.height - 2 * radius,
-            ..area
-        };
+        let flat = area.rows(area.y + radius, area.height - 2 * radius);
         self.fill(flat, color, opacity);
         for row in 0..radius {
             let up = (radius - row) as f32 - 0.5;
@@ -111,25 +107,11 @@ impl<'a> Canvas<'a> {
                     let left = (radius - column) as f32 - 0.5;
                     let inside = (radius as f32 + 0.5 - left.hypot(up)).clamp(0.0, 1.0);
                     for x in [area.x + column, area.x + area.width - 1 - column] {
-                        self.fill(
-                            Area {
-                                x,
-                                y,
-                                width: 1,
-                                height: 1,
-                            },
-                            color,
-                            opacity * inside,
-                        );
+                        self.fill(area.columns(x, 1).rows(y, 1), color, opacity * inside);
                     }
                 }
-                let middle = Area {
-                    x: area.x + radius,
-                    y,
-                    width: area.width - 2 * radius,
-                    height: 1,
-                };
-                self.fill(middle, color, opacity);
+                let middle = area.columns(area.x + radius, area.width - 2 * radius);
+                self.fill(middle.rows(y, 1), color, opacity);
             }
         }
     }
@@ -156,12 +138,7 @@ impl<'a> Canvas<'a> {
                 let distance = (away[0] - part * along[0]).hypot(away[1] - part * along[1]);
                 let inside = (width / 2.0 + 0.5 - distance).clamp(0.0, 1.0);
                 if inside > 0.0 {
-                    let pixel = Area {
-                        x,
-                        y,
-                        width: 1,
-                        height: 1,
-                    };
+                    let pixel = Area::of((1, 1)).columns(x, 1).rows(y, 1);
                     self.fill(pixel, color, inside);
                 }
             }

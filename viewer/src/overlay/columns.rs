@@ -24,14 +24,15 @@ pub(super) struct Column {
     pub(super) heading: &'static str,
     /// Color in which a bar displays the column's quantity; `None` if no bar does.
     pub(super) color: Option<Color>,
-    /// Minimum width in characters, including the space before the text.
-    width: i32,
-    /// Rank of importance. If the picture is too narrow, the columns of lowest rank are omitted first.
-    rank: u8,
+    size: ColumnSize,
     /// The one of two tables that has the column.
     table: Table,
     pub(super) cell: Cell,
 }
+
+/// The minimum width of a column in characters, including the space before the text, and its rank of importance. If the
+/// picture is too narrow, the columns of lowest rank are omitted first.
+pub(super) type ColumnSize = (i32, u8);
 
 /// The content of a column's cells.
 pub(super) enum Cell {
@@ -71,15 +72,14 @@ const fn stage_color(stage: Stage) -> Color {
 /// Creates a column of rays, whose cells are numbers, which the function `figure` formats.
 const fn rays(
     heading: &'static str,
-    (width, rank): (i32, u8),
+    size: ColumnSize,
     color: Option<Color>,
     figure: fn(&Entry) -> String,
 ) -> Column {
     Column {
         heading,
         color,
-        width,
-        rank,
+        size,
         table: Table::Rays,
         cell: Cell::Figure(figure),
     }
@@ -88,25 +88,30 @@ const fn rays(
 /// Creates a column of times, whose cells are numbers, which the function `figure` formats.
 const fn times(
     heading: &'static str,
-    sizes: (i32, u8),
+    size: ColumnSize,
     color: Option<Color>,
     figure: fn(&Entry) -> String,
 ) -> Column {
     Column {
         table: Table::Times,
-        ..rays(heading, sizes, color, figure)
+        ..rays(heading, size, color, figure)
     }
 }
 
 /// Creates the column of a stage's time.
-const fn stage(stage: Stage, sizes: (i32, u8), figure: fn(&Entry) -> String) -> Column {
-    times(stage.label(), sizes, Some(stage_color(stage)), figure)
+const fn stage(stage: Stage, size: ColumnSize, figure: fn(&Entry) -> String) -> Column {
+    times(stage.label(), size, Some(stage_color(stage)), figure)
 }
 
 /// Returns a time as text, or a dash if times are not known.
 fn time(entry: &Entry, microseconds: f64) -> String {
-    match entry.has_times {
-        true => format::microseconds(microseconds),
+    known(entry.has_times, microseconds, format::microseconds)
+}
+
+/// Returns a value as text, or a dash if it is not known.
+pub(super) fn known(is_known: bool, value: f64, format: fn(f64) -> String) -> String {
+    match is_known {
+        true => format(value),
         false => UNKNOWN.to_owned(),
     }
 }
@@ -127,9 +132,8 @@ static COLUMNS: [Column; 15] = [
     rays("sh.rays", (9, 7), None, |entry| {
         format::count(entry.counts.shadow_rays)
     }),
-    rays("busy", (8, 14), None, |entry| match entry.lane_use > 0.0 {
-        true => format::percent(entry.lane_use),
-        false => UNKNOWN.to_owned(),
+    rays("busy", (8, 14), None, |entry| {
+        known(entry.lane_use > 0.0, entry.lane_use, format::percent)
     }),
     rays("ns/ray", (8, 9), None, |entry| {
         let ns = entry.ns_per_ray.map(format::three_digits);
@@ -175,7 +179,7 @@ pub(super) const NATURAL_WIDTH: i32 = 73;
 
 /// Returns the minimum width in characters of the table with all columns.
 pub(super) fn full_width() -> i32 {
-    LABEL_WIDTH + COLUMNS.iter().map(|column| column.width).sum::<i32>()
+    LABEL_WIDTH + COLUMNS.iter().map(|column| column.size.0).sum::<i32>()
 }
 
 /// Returns the numbers of a bounce's rays that survived, ended and missed, with their colors, in the order of the
@@ -188,24 +192,31 @@ pub(super) fn parts(bounce: &BounceStats) -> [(u64, Color); 3] {
     ]
 }
 
-/// Returns the columns of a table that is `cells` characters wide, each with its width in characters. Omits columns of
-/// the lowest rank until the rest fits, possibly all, and distributes spare width equally.
+/// Returns the columns of a table that is `cells` characters wide, each with its width in characters; see [`fitting`].
 pub(super) fn fitting_columns(table: Table, cells: i32) -> Vec<(&'static Column, i32)> {
-    let mut columns: Vec<&Column> = COLUMNS
-        .iter()
-        .filter(|column| table == Table::Whole || column.table == table)
-        .collect();
-    let width = |columns: &[&Column]| columns.iter().map(|column| column.width).sum::<i32>();
-    let mut free = cells - LABEL_WIDTH - width(&columns);
+    let columns = COLUMNS.iter();
+    let columns = columns.filter(|column| table == Table::Whole || column.table == table);
+    fitting(columns.collect(), |column| column.size, cells - LABEL_WIDTH)
+}
+
+/// Returns the columns that fit into this number of characters, each with its width in characters. Omits columns of the
+/// lowest rank until the rest fits, possibly all, and distributes spare width equally.
+pub(super) fn fitting<C: Copy>(
+    mut columns: Vec<C>,
+    size: fn(C) -> ColumnSize,
+    cells: i32,
+) -> Vec<(C, i32)> {
+    let width = |column: C| size(column).0;
+    let mut free = cells - columns.iter().copied().map(width).sum::<i32>();
     while free < 0
-        && let Some(first_to_go) = (0..columns.len()).min_by_key(|&index| columns[index].rank)
+        && let Some(first_to_go) = (0..columns.len()).min_by_key(|&index| size(columns[index]).1)
     {
-        free += columns.remove(first_to_go).width;
+        free += width(columns.remove(first_to_go));
     }
     let spread = free.max(0) / (columns.len() as i32).max(1);
+    let columns = columns.into_iter();
     columns
-        .into_iter()
-        .map(|column| (column, column.width + spread))
+        .map(|column| (column, width(column) + spread))
         .collect()
 }
 

@@ -1,12 +1,12 @@
 //! The displayed figures as CSV and as JSON: the same rows in the same units, with all digits.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     Figures, Units,
     entry::{Entry, entries, total},
 };
-use crate::session::{Comparison, Pays, State, StrategyComparison};
+use crate::session::{Comparison, Pays, Spread, StageTimes, State, StrategyComparison};
 use raysieve::{render::stats::Stats, stages::Stage};
 
 /// The format of exported figures.
@@ -39,64 +39,57 @@ pub fn export(stats: &Stats, format: FigureFormat) -> String {
 
 /// Returns the displayed figures as text in this format.
 pub(crate) fn figures_as(figures: &Figures<'_>, format: FigureFormat) -> String {
-    match format {
-        FigureFormat::Csv => to_csv(figures),
-        FigureFormat::Json => to_json(figures),
-    }
-}
-
-/// Returns the displayed figures as CSV, see [`FigureFormat::Csv`].
-pub(crate) fn to_csv(figures: &Figures<'_>) -> String {
     let render = render(figures);
-    let head = render
-        .iter()
-        .map(|(name, value)| vec![("figure", json!(name)), ("value", value.clone())]);
-    let mut bounces: Vec<Record> = entries(figures).map(|entry| bounce(&entry)).collect();
-    bounces.push(all_bounces(&total(figures)));
+    let bounces = entries(figures).map(|entry| record(json!(entry.counts.bounce), &entry));
+    let mut bounces: Vec<Record> = bounces.collect();
+    let total = record(json!("all"), &total(figures));
     let strategies = figures.recent.strategies.iter().map(strategy);
-    let tables = [head.collect(), bounces, strategies.collect::<Vec<_>>()];
-    let tables = tables.iter().filter(|table| !table.is_empty());
-    tables
-        .map(|table| csv_table(table))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// Returns the displayed figures as JSON, see [`FigureFormat::Json`].
-pub(crate) fn to_json(figures: &Figures<'_>) -> String {
-    let object = |record: Record| {
-        let fields = record
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
-        Value::Object(fields.collect::<Map<_, _>>())
-    };
-    let bounces = entries(figures).map(|entry| object(bounce(&entry)));
-    let strategies = figures.recent.strategies.iter();
-    let all = json!({
-        "render": object(render(figures)),
-        "bounces": bounces.collect::<Vec<_>>(),
-        "total": object(all_bounces(&total(figures))),
-        "strategies": strategies.map(|row| object(strategy(row))).collect::<Vec<_>>(),
+    let strategies: Vec<Record> = strategies.collect();
+    if format == FigureFormat::Json {
+        let all = json!({
+            "render": Value::Object(render.into_iter().collect()),
+            "bounces": objects(bounces),
+            "total": Value::Object(total.into_iter().collect()),
+            "strategies": objects(strategies),
+        });
+        return serde_json::to_string_pretty(&all).unwrap_or_default() + "\n";
+    }
+    let head = render.into_iter().map(|(name, value)| {
+        let value = ("value".to_owned(), value);
+        vec![("figure".to_owned(), json!(name)), value]
     });
-    let text = serde_json::to_string_pretty(&all);
-    text.unwrap_or_default() + "\n"
+    bounces.push(total);
+    let tables = [head.collect(), bounces, strategies];
+    let tables = tables.iter().filter(|table| !table.is_empty());
+    let tables: Vec<_> = tables.map(|table| csv_table(table)).collect();
+    tables.join("\n")
 }
 
 /// A row of a table: names of columns, and their values.
-type Record = Vec<(&'static str, Value)>;
+type Record = Vec<(String, Value)>;
+
+/// Returns rows with names that are known when the program is compiled.
+fn named<const N: usize>(figures: [(&str, Value); N]) -> Record {
+    figures.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// Returns a table as JSON, an array of objects.
+fn objects(records: Vec<Record>) -> Value {
+    let objects = records.into_iter();
+    objects
+        .map(|record| Value::Object(record.into_iter().collect()))
+        .collect()
+}
 
 /// Returns a table as CSV, with a line of headings. Every record has the same columns.
 fn csv_table(records: &[Record]) -> String {
-    let line = |cells: &mut dyn Iterator<Item = String>| cells.collect::<Vec<_>>().join(",") + "\n";
-    let head = records.first().map(|record| {
-        let mut names = record.iter().map(|(name, _)| (*name).to_owned());
-        line(&mut names)
-    });
-    let rows = records.iter().map(|record| {
-        let mut cells = record.iter().map(|(_, value)| csv_cell(value));
-        line(&mut cells)
-    });
-    head.into_iter().chain(rows).collect()
+    let names = |record: &Record| record.iter().map(|(name, _)| name.clone()).collect();
+    let cells = |record: &Record| record.iter().map(|(_, value)| csv_cell(value)).collect();
+    let lines = records.first().map(names).into_iter();
+    let lines = lines.chain(records.iter().map(cells));
+    lines
+        .map(|line: Vec<String>| line.join(",") + "\n")
+        .collect()
 }
 
 /// Returns a value as a cell of CSV, in quotation marks if it contains a separator.
@@ -145,7 +138,7 @@ fn render(figures: &Figures<'_>) -> Record {
     let memory = stats.memory.unwrap_or_default();
     let known = |bytes: u64| stats.memory.map_or(Value::Null, |_| json!(bytes));
     let estimated = stats.noise.as_ref().and_then(|noise| noise.estimated);
-    vec![
+    named([
         ("scene", json!(stats.scene)),
         ("width", json!(width)),
         ("height", json!(height)),
@@ -181,17 +174,7 @@ fn render(figures: &Figures<'_>) -> Record {
                 Units::Total => "total",
             }),
         ),
-    ]
-}
-
-/// Returns the figures of a bounce.
-fn bounce(entry: &Entry) -> Record {
-    record(json!(entry.counts.bounce), entry)
-}
-
-/// Returns the figures of all bounces together.
-fn all_bounces(entry: &Entry) -> Record {
-    record(json!("all"), entry)
+    ])
 }
 
 /// Returns the figures of a row of the table, whose first cell is `label`.
@@ -201,50 +184,38 @@ fn record(label: Value, entry: &Entry) -> Record {
         false => Value::Null,
     };
     let counts = &entry.counts;
-    let mut record = vec![
+    let is_busy = entry.lane_use > 0.0;
+    let mut record = named([
         ("bounce", label),
         ("rays", json!(counts.rays)),
         ("survivors", json!(counts.survivors)),
         ("ended", json!(counts.ended)),
         ("misses", json!(counts.misses)),
         ("shadow_rays", json!(counts.shadow_rays)),
-        (
-            "busy",
-            match entry.lane_use > 0.0 {
-                true => number(entry.lane_use),
-                false => Value::Null,
-            },
-        ),
-    ];
-    for (place, names) in STAGE_COLUMNS.iter().enumerate() {
-        let spread = entry.spread.as_ref();
+        ("busy", optional(is_busy.then_some(entry.lane_use))),
+    ]);
+    let spread = entry.spread.as_ref();
+    for (place, stage) in Stage::OF_BOUNCE.iter().enumerate() {
+        let name = format!("{}_us", stage.label());
+        let quartile = |times: fn(&Spread) -> StageTimes| {
+            optional(spread.map(|spread| times(spread).0[place]))
+        };
         record.extend([
-            (names[0], known(entry.times.0[place])),
-            (names[1], optional(spread.map(|spread| spread.low.0[place]))),
-            (
-                names[2],
-                optional(spread.map(|spread| spread.high.0[place])),
-            ),
+            (name.clone(), known(entry.times.0[place])),
+            (format!("{name}_low"), quartile(|spread| spread.low)),
+            (format!("{name}_high"), quartile(|spread| spread.high)),
         ]);
     }
-    let total = entry.spread.as_ref().map(|spread| spread.total_us);
-    record.extend([
+    let total = spread.map(|spread| spread.total_us);
+    record.extend(named([
         ("time_us", known(entry.times.total())),
         ("time_us_low", optional(total.map(|total| total[0]))),
         ("time_us_high", optional(total.map(|total| total[1]))),
         ("ns_per_ray", optional(entry.ns_per_ray)),
         ("saved_us", optional(entry.saved_us)),
-    ]);
+    ]));
     record
 }
-
-/// Names of the columns of each stage: its time, and the lower and upper quartile.
-const STAGE_COLUMNS: [[&str; 3]; Stage::OF_BOUNCE.len()] = [
-    ["intersect_us", "intersect_us_low", "intersect_us_high"],
-    ["compact_us", "compact_us_low", "compact_us_high"],
-    ["shade_us", "shade_us_low", "shade_us_high"],
-    ["shadow_us", "shadow_us_low", "shadow_us_high"],
-];
 
 /// Returns the result of a compared strategy.
 fn strategy(row: &StrategyComparison) -> Record {
@@ -258,7 +229,7 @@ fn strategy(row: &StrategyComparison) -> Record {
         Pays::Nowhere => json!("nowhere"),
         Pays::Before(bounce) => json!(bounce),
     };
-    vec![
+    named([
         ("strategy", json!(row.strategy)),
         ("current", json!(row.is_current)),
         ("fastest", json!(row.is_fastest)),
@@ -280,20 +251,5 @@ fn strategy(row: &StrategyComparison) -> Record {
         ("busy", number(row.lane_use)),
         ("compact_us", number(row.compact_us)),
         ("pays_before_bounce", pays),
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_of_stages_have_their_labels() {
-        for (names, stage) in STAGE_COLUMNS.iter().zip(Stage::OF_BOUNCE) {
-            let label = stage.label();
-            assert_eq!(names[0], format!("{label}_us"));
-            assert_eq!(names[1], format!("{label}_us_low"));
-            assert_eq!(names[2], format!("{label}_us_high"));
-        }
-    }
+    ])
 }

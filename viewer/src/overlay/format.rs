@@ -8,30 +8,31 @@ pub(super) fn count(count: u64) -> String {
     if count < 1000 {
         return count.to_string();
     }
-    let mut value = count as f64;
-    let mut prefix = "";
-    for larger in ["k", "M", "G", "T", "P", "E"] {
-        if value < ROUNDS_TO_1000 {
+    let prefixes = ["k", "M", "G", "T", "P", "E"].map(|prefix| (prefix, 1e3));
+    let (divisor, prefix) = unit(count as f64, "", &prefixes);
+    three_digits(count as f64 / divisor) + prefix
+}
+
+/// Larger units of a duration in microseconds, each with its ratio to the unit before.
+const DURATIONS: [(&str, f64); 4] = [("ms", 1e3), ("s", 1e3), ("m", 60.0), ("h", 60.0)];
+
+/// Returns the smallest unit in which a value has less than four digits before the point, and the divisor that converts
+/// to it. Begins with the unit `first`; each of the `larger` ones has its ratio to the unit before.
+fn unit(value: f64, first: &'static str, larger: &[(&'static str, f64)]) -> (f64, &'static str) {
+    let (mut divisor, mut unit) = (1.0, first);
+    for &(next, ratio) in larger {
+        if value / divisor < ROUNDS_TO_1000 {
             break;
         }
-        value /= 1000.0;
-        prefix = larger;
+        (divisor, unit) = (divisor * ratio, next);
     }
-    three_digits(value) + prefix
+    (divisor, unit)
 }
 
 /// Formats a duration, given in microseconds, with the unit µs, ms, s, m (minutes) or h: `7.25µs`, `1.50ms`, `12.0s`.
 pub(super) fn microseconds(microseconds: f64) -> String {
-    let mut value = microseconds;
-    let mut unit = "µs";
-    for (larger, factor) in [("ms", 1e3), ("s", 1e3), ("m", 60.0), ("h", 60.0)] {
-        if value < ROUNDS_TO_1000 {
-            break;
-        }
-        value /= factor;
-        unit = larger;
-    }
-    three_digits(value) + unit
+    let (divisor, unit) = unit(microseconds, "µs", &DURATIONS);
+    three_digits(microseconds / divisor) + unit
 }
 
 /// Formats a duration that may be negative, as [`microseconds`].
@@ -57,16 +58,9 @@ pub(super) fn grouped(count: u64) -> String {
 
 /// Formats a number of bytes with a binary prefix: `12.3 MiB`.
 pub(super) fn bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for larger in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < ROUNDS_TO_1000 {
-            break;
-        }
-        value /= 1024.0;
-        unit = larger;
-    }
-    format!("{} {unit}", three_digits(value))
+    let units = ["KiB", "MiB", "GiB", "TiB"].map(|unit| (unit, 1024.0));
+    let (divisor, unit) = unit(bytes as f64, "B", &units);
+    format!("{} {unit}", three_digits(bytes as f64 / divisor))
 }
 
 /// Describes the bounces in which compaction saves more time than it costs; `None` if that is not known.
@@ -112,14 +106,8 @@ pub(super) fn short_difference(difference: Difference) -> String {
 
 /// Formats the half width of an interval around a time in the unit of that time: `±0.05`. Both are in microseconds.
 pub(super) fn spread(time: f64, half: f64) -> String {
-    let mut factor = 1.0;
-    for larger in [1e3, 1e3, 60.0, 60.0] {
-        if time / factor < ROUNDS_TO_1000 {
-            break;
-        }
-        factor *= larger;
-    }
-    format!("±{}", three_digits(half / factor))
+    let (divisor, _) = unit(time, "µs", &DURATIONS);
+    format!("±{}", three_digits(half / divisor))
 }
 
 /// Formats a rate, given per second, in millions per second without the unit: `12.3`.

@@ -7,14 +7,14 @@ use super::{
 };
 use raysieve::inspect::debug_view::Legend;
 
-/// Minimum width of the legend in characters; a narrower region reduces it.
+/// Minimum width of the legend in characters; a narrower picture reduces it.
 const CELLS: i32 = 44;
-/// Width in characters of a legend that has only a bar; a narrower region reduces it.
+/// Width in characters of a legend that has only a bar; a narrower picture reduces it.
 const SMALL_CELLS: i32 = 18;
 /// Height of the color bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
-/// Maximum share of a region that a whole legend covers, as its inverse. A smaller form covers the same share at most.
+/// Maximum share of a picture that a whole legend covers, as its inverse. A smaller form covers the same share at most.
 const MAX_SHARE: i64 = 6;
 
 /// The lines and the place of a legend.
@@ -28,34 +28,27 @@ struct Form {
 }
 
 impl Overlay {
-    /// Draws the legend into the lower left corner of a region, or higher if it would overlap the `taken` areas and
-    /// there is room. If the region is the picture (`covers_picture`) and small, draws only the bar with its numbers, or
-    /// nothing if that would cover much of it too. Returns the area of its panel; `None` if nothing is drawn.
+    /// Draws the legend into the lower left corner of a picture: RGBA bytes, `size` (width, height) in pixels. If the
+    /// legend would cover much of the picture, draws only the bar with its numbers, or nothing if even that would.
+    /// Returns the area of its panel; `None` if nothing is drawn.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        (region, covers_picture): (Area, bool),
         legend: &Legend,
-        taken: &[Area],
     ) -> Option<Area> {
-        let forms = self.legend_forms(size, region, legend, taken)?;
+        let forms = self.legend_forms(size, legend)?;
         let form = forms.into_iter().find(|form| {
             let covered = i64::from(form.panel.width) * i64::from(form.panel.height);
-            !covers_picture
-                || covered * MAX_SHARE <= i64::from(region.width) * i64::from(region.height)
+            covered * MAX_SHARE <= i64::from(size.0) * i64::from(size.1)
         })?;
         let mut canvas = Canvas::new(rgba, size.0, size.1);
-        let margin = self.margin(&canvas);
+        let margin = self.margin(size);
         let (line, bar_height) = (self.line_height(), self.pixels(BAR_HEIGHT));
         let panel = form.panel;
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
-        let mut area = Area {
-            x: panel.x + margin,
-            y: panel.y + margin,
-            width: form.cells * self.type_face.cell_width,
-            height: line,
-        };
+        let width = form.cells * self.type_face.cell_width;
+        let mut area = (panel.columns(panel.x + margin, width)).rows(panel.y + margin, line);
         for text in form.title {
             self.text(&mut canvas, area, &vec![(BRIGHT, text)], &Line::new());
             area.y += line;
@@ -71,17 +64,11 @@ impl Overlay {
         Some(panel)
     }
 
-    /// Returns the whole legend and its smaller form; `None` if the region is too narrow for a character.
-    fn legend_forms(
-        &self,
-        size: (u32, u32),
-        region: Area,
-        legend: &Legend,
-        taken: &[Area],
-    ) -> Option<[Form; 2]> {
-        let margin = self.margin_in((size.0 as i32, size.1 as i32));
+    /// Returns the whole legend and its smaller form; `None` if the picture is too narrow for a character.
+    fn legend_forms(&self, size: (u32, u32), legend: &Legend) -> Option<[Form; 2]> {
+        let (picture, margin) = (Area::of(size), self.margin(size));
         let cell = self.type_face.cell_width;
-        let room = (region.width - 4 * margin) / cell;
+        let room = (picture.width - 4 * margin) / cell;
         if room < 1 {
             return None;
         }
@@ -95,14 +82,9 @@ impl Overlay {
                 false => 0,
             };
             let height = lines + scale + 2 * margin;
-            let panel = Area {
-                x: region.x + margin,
-                y: region.y + region.height - height - margin,
-                width: cells * cell + 2 * margin,
-                height,
-            };
+            let columns = picture.columns(margin, cells * cell + 2 * margin);
             Form {
-                panel: panel.above(taken, margin),
+                panel: columns.rows(picture.height - height - margin, height),
                 cells,
                 title,
                 has_bar,
@@ -133,13 +115,8 @@ impl Overlay {
         let cell = self.type_face.cell_width;
         for column in 0..area.width {
             let place = column as f32 / (area.width - 1).max(1) as f32;
-            let pixel = Area {
-                x: area.x + column,
-                width: 1,
-                height: bar_height,
-                ..area
-            };
-            canvas.fill(pixel, color_at(&legend.bar, place), 1.0);
+            let line = area.columns(area.x + column, 1).rows(area.y, bar_height);
+            canvas.fill(line, color_at(&legend.bar, place), 1.0);
         }
         for (place, number) in &legend.ticks {
             let width = number.chars().count() as i32 * cell;
@@ -168,7 +145,7 @@ fn color_at(bar: &[[u8; 3]], place: f32) -> [u8; 3] {
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
+        let word: Vec<char> = word.chars().collect();
         let last = lines.len() - 1;
         let length = lines[last].chars().count();
         if length > 0 && length + 1 + word.len() <= room {
@@ -176,19 +153,15 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
         } else if length > 0 {
             lines.push(String::new());
         }
-        while word.len() > room {
-            let rest = word.split_off(room);
+        for (place, piece) in word.chunks(room).enumerate() {
+            if place > 0 {
+                lines.push(String::new());
+            }
             lines
                 .last_mut()
                 .into_iter()
-                .for_each(|line| line.extend(&word));
-            lines.push(String::new());
-            word = rest;
+                .for_each(|line| line.extend(piece));
         }
-        lines
-            .last_mut()
-            .into_iter()
-            .for_each(|line| line.extend(&word));
     }
     lines
 }

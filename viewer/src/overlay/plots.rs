@@ -2,10 +2,11 @@
 
 use super::{
     Overlay,
-    bars::{GRAPH_LINE, TRACK},
+    bars::{GRAPH_LINE, ROW_GAP, TRACK},
     canvas::{Area, Canvas},
-    colors::{ACCENT, BRIGHT, DIM, PLAIN},
+    colors::{ACCENT, BRIGHT},
     columns::STAGES,
+    content::{Line, dim, plain},
     format,
 };
 use crate::session::{NoisePoint, Recent, StrategyComparison};
@@ -32,14 +33,20 @@ impl Overlay {
             return self.graph(canvas, area, rate_history);
         }
         let width = (area.width - GAP * self.type_face.cell_width) / 2;
-        self.graph(canvas, Area { width, ..area }, rate_history);
+        self.graph(canvas, area.columns(area.x, width), rate_history);
         let x = area.x + area.width - width;
-        self.noise_graph(canvas, Area { x, width, ..area }, noise);
+        self.noise_graph(canvas, area.columns(x, width), noise);
     }
 
-    /// Returns the height of the plot below the heading of a graph with this area.
-    fn plot_height(&self, area: Area) -> i32 {
-        (area.height - self.line_height() - self.bar_gap()).max(1)
+    /// Draws the heading of a graph, with texts at the left and at the right, and the background of the plot below.
+    /// Returns the area of the plot.
+    fn plot(&mut self, canvas: &mut Canvas<'_>, area: Area, left: &str, right: &Line) -> Area {
+        let line = self.line_height();
+        self.text(canvas, area.rows(area.y, line), &vec![dim(left)], right);
+        let height = (area.height - line - self.pixels(ROW_GAP)).max(1);
+        let plot = area.rows(area.y + line, height);
+        canvas.fill(plot, TRACK, 0.3);
+        plot
     }
 
     /// Draws a stacked graph of the times of the stages (at most 100 points, the newest last), scaled from 0 to the peak
@@ -50,27 +57,14 @@ impl Overlay {
         area: Area,
         history: &[[f32; STAGES.len()]],
     ) {
-        let heading = Area {
-            height: self.line_height(),
-            ..area
-        };
         let sums = history.iter().map(|times| times.iter().sum::<f32>());
         let mut sorted: Vec<f32> = sums.collect();
         sorted.sort_by(f32::total_cmp);
         // A single slow point must not flatten the others.
         let usual = sorted.get(sorted.len() * 19 / 20).copied().unwrap_or(0.0);
-        let left = vec![(DIM, "time of the stages, last 10 s".to_owned())];
-        let right = vec![
-            (DIM, "height ".to_owned()),
-            (PLAIN, format::microseconds(f64::from(usual))),
-        ];
-        self.text(canvas, heading, &left, &right);
-        let plot = Area {
-            y: heading.y + heading.height,
-            height: self.plot_height(area),
-            ..area
-        };
-        canvas.fill(plot, TRACK, 0.3);
+        let height = plain(&format::microseconds(f64::from(usual)));
+        let right = vec![dim("height "), height];
+        let plot = self.plot(canvas, area, "time of the stages, last 10 s", &right);
         let missing = GRAPH_POINTS.saturating_sub(history.len());
         for (point, times) in (missing..).zip(history) {
             let (x, end) = (edge(plot, point), edge(plot, point + 1));
@@ -83,12 +77,8 @@ impl Overlay {
                     0.0
                 };
                 let height = (part * plot.height as f32).round() as i32;
-                let piece = Area {
-                    x,
-                    width: end - x,
-                    y: plot.y + plot.height - height,
-                    height: height - below,
-                };
+                let piece = plot.columns(x, end - x);
+                let piece = piece.rows(plot.y + plot.height - height, height - below);
                 canvas.fill(piece, color, 1.0);
                 below = height;
             }
@@ -99,23 +89,9 @@ impl Overlay {
     /// peak, below a heading with the peak. A point stands for at least a tenth of a second of rendering. Fewer than
     /// 100 points are right-aligned.
     fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
-        let heading = Area {
-            height: self.line_height(),
-            ..area
-        };
         let peak = rate_history.iter().copied().fold(0.0, f32::max);
-        let left = vec![(DIM, "Mrays/s, last 10 s".to_owned())];
-        let right = vec![
-            (DIM, "peak ".to_owned()),
-            (PLAIN, format::millions(f64::from(peak))),
-        ];
-        self.text(canvas, heading, &left, &right);
-        let plot = Area {
-            y: heading.y + heading.height,
-            height: self.plot_height(area),
-            ..area
-        };
-        canvas.fill(plot, TRACK, 0.3);
+        let right = vec![dim("peak "), plain(&format::millions(f64::from(peak)))];
+        let plot = self.plot(canvas, area, "Mrays/s, last 10 s", &right);
         let line = self.pixels(GRAPH_LINE).max(1);
         let missing = GRAPH_POINTS.saturating_sub(rate_history.len());
         for (point, &rate) in (missing..).zip(rate_history) {
@@ -123,19 +99,9 @@ impl Overlay {
             let height = (part * (plot.height - line) as f32).round() as i32;
             let top = plot.y + plot.height - height - line;
             let x = edge(plot, point);
-            let column = Area {
-                x,
-                width: edge(plot, point + 1) - x,
-                y: top,
-                height: line,
-            };
-            canvas.fill(column, ACCENT, 1.0);
-            let below = Area {
-                y: top + line,
-                height,
-                ..column
-            };
-            canvas.fill(below, ACCENT, GRAPH_OPACITY);
+            let column = plot.columns(x, edge(plot, point + 1) - x);
+            canvas.fill(column.rows(top, line), ACCENT, 1.0);
+            canvas.fill(column.rows(top + line, height), ACCENT, GRAPH_OPACITY);
         }
     }
 
@@ -145,22 +111,11 @@ impl Overlay {
         let (Some(first), Some(last)) = (noise.first(), noise.last()) else {
             return;
         };
-        let heading = Area {
-            height: self.line_height(),
-            ..area
-        };
-        let left = vec![(DIM, "noise by samples".to_owned())];
         let right = vec![
-            (PLAIN, format!("{:.2} %", 100.0 * last.error)),
-            (DIM, format!(" at {:.0}", last.samples)),
+            plain(&format!("{:.2} %", 100.0 * last.error)),
+            dim(&format!(" at {:.0}", last.samples)),
         ];
-        self.text(canvas, heading, &left, &right);
-        let plot = Area {
-            y: heading.y + heading.height,
-            height: self.plot_height(area),
-            ..area
-        };
-        canvas.fill(plot, TRACK, 0.3);
+        let plot = self.plot(canvas, area, "noise by samples", &right);
         let errors = || noise.iter().map(|point| point.error);
         let (lowest, highest) = (
             errors().fold(f64::INFINITY, f64::min),
@@ -174,16 +129,10 @@ impl Overlay {
             let room = f64::from(plot.height - 2 * line);
             f64::from(plot.y + line) + (1.0 - down.place(error)) * room
         };
-        let columns = across.powers().map(|power| Area {
-            x: x(power).round() as i32,
-            width: 1,
-            ..plot
-        });
-        let rows = down.powers().map(|power| Area {
-            y: y(power).round() as i32,
-            height: 1,
-            ..plot
-        });
+        let columns = across.powers();
+        let columns = columns.map(|power| plot.columns(x(power).round() as i32, 1));
+        let rows = down.powers();
+        let rows = rows.map(|power| plot.rows(y(power).round() as i32, 1));
         for mark in columns.chain(rows) {
             canvas.fill(mark, TRACK, 0.8);
         }
@@ -210,14 +159,10 @@ impl Overlay {
         let width = place(strategy.rays_per_second);
         canvas.fill(Area { width, ..area }, ACCENT, 0.7);
         let [low, high] = strategy.interval.map(place);
-        let interval = Area {
-            x: area.x + low,
-            y: area.y + area.height / 3,
-            width: (high - low).max(1),
-            height: (area.height / 3).max(1),
-        };
+        let interval = area.columns(area.x + low, (high - low).max(1));
+        let third = area.height / 3;
         if high > 0 {
-            canvas.fill(interval, BRIGHT, 1.0);
+            canvas.fill(interval.rows(area.y + third, third.max(1)), BRIGHT, 1.0);
         }
     }
 }

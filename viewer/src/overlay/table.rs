@@ -2,7 +2,6 @@
 
 use super::{
     Overlay,
-    bars::ROW_GAP,
     canvas::{Area, Canvas},
     colors::{Color, DIM, PLAIN},
     columns::{Cell, Column, LABEL_WIDTH, Table, fitting_columns},
@@ -64,29 +63,18 @@ impl Overlay {
     /// (`x`, `y`).
     pub(super) fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, color: Color) {
         let side = self.pixels(8.0);
-        let area = Area {
-            x: x + self.pixels(2.0),
-            y: y + (self.line_height() - side) / 2,
-            width: side,
-            height: side,
-        };
-        canvas.fill(area, color, 1.0);
+        let square = Area::of((0, 0)).columns(x + self.pixels(2.0), side);
+        let square = square.rows(y + (self.line_height() - side) / 2, side);
+        canvas.fill(square, color, 1.0);
     }
 
     pub(super) fn headings(&mut self, canvas: &mut Canvas<'_>, area: Area, table: Table) {
-        self.cells(
-            canvas,
-            area,
-            (table, ""),
-            |overlay, canvas, area, column| {
-                let cell = overlay.type_face.cell_width;
-                let x = area.x + area.width - column.heading.chars().count() as i32 * cell;
-                canvas.text(&mut overlay.type_face, x, area.y, DIM, column.heading);
-                if let Some(color) = column.color {
-                    overlay.swatch(canvas, x - 2 * cell, area.y, color);
-                }
-            },
-        );
+        for (column, area) in self.columns(area, table) {
+            let x = self.right_text(canvas, area, DIM, column.heading);
+            if let Some(color) = column.color {
+                self.swatch(canvas, x - 2 * self.type_face.cell_width, area.y, color);
+            }
+        }
     }
 
     /// Draws a row of a table with a label in its first column. A full bar of times stands for `longest` microseconds.
@@ -98,54 +86,44 @@ impl Overlay {
         entry: &Entry,
         longest: f64,
     ) {
-        self.cells(
-            canvas,
-            area,
-            (table, label),
-            |overlay, canvas, area, column| {
-                let cell = overlay.type_face.cell_width;
-                match column.cell {
-                    Cell::Figure(figure) => {
-                        let text = figure(entry);
-                        let x = area.x + area.width - text.chars().count() as i32 * cell;
-                        canvas.text(&mut overlay.type_face, x, area.y, PLAIN, &text);
-                    }
-                    Cell::Times => {
-                        let bar = Area {
-                            x: area.x + cell,
-                            width: area.width - cell,
-                            height: overlay.line_height(),
-                            ..area
-                        };
-                        overlay.times(canvas, bar, entry, longest);
-                    }
-                }
-            },
-        );
-    }
-
-    /// Draws a row of a table: a label, right-aligned in the first column, and every other cell by a call of `draw` with
-    /// its area and column.
-    fn cells(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        (table, label): (Table, &str),
-        draw: impl Fn(&mut Self, &mut Canvas<'_>, Area, &'static Column),
-    ) {
         let cell = self.type_face.cell_width;
-        let label_x = area.x + (LABEL_WIDTH - label.chars().count() as i32) * cell;
-        canvas.text(&mut self.type_face, label_x, area.y, DIM, label);
-        let mut x = area.x + LABEL_WIDTH * cell;
-        for (column, width) in fitting_columns(table, area.width / cell) {
-            let width = width * cell;
-            draw(self, canvas, Area { x, width, ..area }, column);
-            x += width;
+        self.right_text(canvas, area.columns(area.x, LABEL_WIDTH * cell), DIM, label);
+        for (column, area) in self.columns(area, table) {
+            match column.cell {
+                Cell::Figure(figure) => drop(self.right_text(canvas, area, PLAIN, &figure(entry))),
+                Cell::Times => {
+                    let bar = area.columns(area.x + cell, area.width - cell);
+                    let bar = bar.rows(area.y, self.line_height());
+                    self.times(canvas, bar, entry, longest);
+                }
+            }
         }
     }
 
-    /// Returns the height in pixels of the gap around bars.
-    pub(super) fn bar_gap(&self) -> i32 {
-        self.pixels(ROW_GAP)
+    /// Returns the columns of a table that fit after the labels, each with its area in a row.
+    fn columns(&self, row: Area, table: Table) -> Vec<(&'static Column, Area)> {
+        let cell = self.type_face.cell_width;
+        let mut x = row.x + LABEL_WIDTH * cell;
+        let columns = fitting_columns(table, row.width / cell).into_iter();
+        let placed = columns.map(|(column, width)| {
+            let area = row.columns(x, width * cell);
+            x += area.width;
+            (column, area)
+        });
+        placed.collect()
+    }
+
+    /// Draws a text that ends at the right edge of an area. Returns the left edge of the text.
+    pub(super) fn right_text(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        color: Color,
+        text: &str,
+    ) -> i32 {
+        let width = text.chars().count() as i32 * self.type_face.cell_width;
+        let x = area.x + area.width - width;
+        canvas.text(&mut self.type_face, x, area.y, color, text);
+        x
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Detail, Figures, Overlay, Units, canvas::Area, colors, to_csv, to_json};
+use super::{Detail, FigureFormat, Figures, Overlay, Units, colors, figures_as};
 use crate::chart;
 use crate::session::{
     Comparison, Difference, NoisePoint, Pays, Recent, RecentBounce, StageTimes, State,
@@ -99,7 +99,7 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
             units: Units::PerSample,
             denoises: false,
         };
-        overlay.draw_stats(&mut rgba, size, Area::of(size), &figures);
+        overlay.draw_stats(&mut rgba, size, &figures);
         shortest = shortest.min(processor_time() - begun);
         let (pixels, _) = rgba.as_chunks::<4>();
         let drawn = pixels
@@ -141,7 +141,7 @@ fn texts(size: (u32, u32), state: State, detail: Detail) -> (Vec<u8>, Vec<String
         units: Units::PerSample,
         denoises: false,
     };
-    let drawn = Overlay::new(1.0).draw_stats(&mut rgba, size, Area::of(size), &figures);
+    let drawn = Overlay::new(1.0).draw_stats(&mut rgba, size, &figures);
     let rows = drawn.map_or(Vec::new(), |panel| panel.rows);
     (rgba, rows.into_iter().map(|row| row.text).collect())
 }
@@ -233,8 +233,9 @@ fn csv_and_json_contain_the_same_figures() {
             units,
             denoises: false,
         };
-        let json: serde_json::Value = serde_json::from_str(&to_json(&figures)).expect("valid JSON");
-        let csv = to_csv(&figures);
+        let [csv, json] =
+            [FigureFormat::Csv, FigureFormat::Json].map(|format| figures_as(&figures, format));
+        let json: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
         let tables: Vec<Vec<&str>> = csv
             .split("\n\n")
             .map(|table| table.lines().collect())

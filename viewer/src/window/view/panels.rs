@@ -179,7 +179,7 @@ impl View {
         let overlay: &mut Overlay = &mut self.overlay;
         let has_tooltips = !region.meets(&layout.picture);
         let panel = self.figures.show(ui, room, has_tooltips, |rgba, size| {
-            overlay.draw_stats(rgba, size, Area::of(size), &figures)
+            overlay.draw_stats(rgba, size, &figures)
         });
         let whole = to_rect(region, scale);
         let below = panel.map_or(whole.top(), |panel| panel.bottom());
@@ -193,7 +193,7 @@ impl View {
         };
         let (overlay, legend) = (&mut self.overlay, &debug_image.legend);
         self.legend.show(ui, region, false, |rgba, size| {
-            let area = overlay.draw_legend(rgba, size, (Area::of(size), true), legend, &[])?;
+            let area = overlay.draw_legend(rgba, size, legend)?;
             let ticks: Vec<_> = legend
                 .ticks
                 .iter()
