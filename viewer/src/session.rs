@@ -13,6 +13,7 @@ mod debug_views;
 mod derived_image;
 mod difference;
 mod editing;
+mod events;
 mod film;
 mod frame_pacing;
 mod help;
@@ -24,6 +25,7 @@ mod newest_request;
 mod noise_history;
 mod oidn_image;
 mod orbit;
+mod pending;
 mod quantile;
 mod recent_stats;
 mod render_thread;
@@ -42,6 +44,7 @@ pub(crate) use controls::{
 };
 pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
+pub(crate) use events::RenderEvent;
 pub(crate) use film::RequestedFilm;
 pub use help::{ControlHelp, list as controls};
 pub(crate) use help::{GESTURES, WORDS, hints};
@@ -50,8 +53,9 @@ use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
 pub(crate) use message::Message;
 pub(crate) use noise_history::NoisePoint;
+pub(crate) use pending::Pending;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
-pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
+pub(crate) use render_thread::{Ended, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
@@ -190,35 +194,6 @@ impl DisplayFrame {
     /// Returns the denoised picture if the look asks for denoising and there is one.
     fn preview_in(&self, look: Look) -> Option<&Preview> {
         self.preview.as_deref().filter(|_| look.denoise)
-    }
-}
-
-impl From<Frame> for DisplayFrame {
-    fn from(frame: Frame) -> Self {
-        let Frame {
-            picture,
-            inspection_scene,
-            camera,
-            size,
-            counts,
-            preview,
-            stats,
-            recent,
-            state,
-            region,
-        } = frame;
-        Self {
-            picture,
-            inspection_scene,
-            camera,
-            size,
-            counts: counts.map(Arc::new),
-            preview,
-            stats,
-            recent,
-            state,
-            region,
-        }
     }
 }
 

@@ -50,15 +50,15 @@ pub(super) struct Broadcaster {
     messages: Mutex<UserMessages>,
     notifier: Arc<Notifier>,
     /// Newest encoded picture (see `encode`); empty before the first, and while there are no viewers.
-    pictures: watch::Sender<Bytes>,
+    pub(super) pictures: watch::Sender<Bytes>,
     /// Newest status message as JSON; empty before the first.
-    statuses: watch::Sender<Utf8Bytes>,
+    pub(super) statuses: watch::Sender<Utf8Bytes>,
     /// Newest path message as JSON; empty before the first.
-    paths: watch::Sender<Utf8Bytes>,
+    pub(super) paths: watch::Sender<Utf8Bytes>,
     /// Newest description of a pixel as JSON; empty before the first.
-    pixels: watch::Sender<Utf8Bytes>,
+    pub(super) pixels: watch::Sender<Utf8Bytes>,
     /// Newest state of the editor as JSON; empty before the first.
-    editors: watch::Sender<Utf8Bytes>,
+    pub(super) editors: watch::Sender<Utf8Bytes>,
     /// Number of connected viewers.
     viewers: watch::Sender<usize>,
     /// Whether the server has been stopped.
@@ -153,38 +153,11 @@ impl Broadcaster {
             }
         };
         drop(session);
-        self.notifier.notify(|pending| {
+        self.notifier.change(|pending| {
             pending.change = true;
             pending.note = message.or(pending.note.take());
         });
         Ok(())
-    }
-
-    /// Returns a receiver of encoded pictures, which yields the current value first; it is empty if there is no
-    /// picture.
-    pub(super) fn pictures(&self) -> watch::Receiver<Bytes> {
-        subscribe(&self.pictures)
-    }
-
-    /// Returns a receiver of status messages, which yields the current value first; it is empty if there is no message.
-    pub(super) fn statuses(&self) -> watch::Receiver<Utf8Bytes> {
-        subscribe(&self.statuses)
-    }
-
-    /// Returns a receiver of states of the editor, which yields the current value first; it is empty if there is none.
-    pub(super) fn editors(&self) -> watch::Receiver<Utf8Bytes> {
-        subscribe(&self.editors)
-    }
-
-    /// Returns a receiver of descriptions of pixels, which yields the current value first; it is empty if there is
-    /// none.
-    pub(super) fn pixels(&self) -> watch::Receiver<Utf8Bytes> {
-        subscribe(&self.pixels)
-    }
-
-    /// Returns a receiver of path messages, which yields the current value first; it is empty if there is no message.
-    pub(super) fn paths(&self) -> watch::Receiver<Utf8Bytes> {
-        subscribe(&self.paths)
     }
 
     /// Returns the newest picture for saving; `None` before the first. In a debug view, returns the debug image instead
@@ -215,12 +188,12 @@ impl Broadcaster {
     /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
     pub(super) fn say(&self, message: String) {
         self.notifier
-            .notify(|pending| pending.note = Some(message.into()));
+            .change(|pending| pending.note = Some(message.into()));
     }
 
     /// Sends a problem to all viewers, marked as an error.
     pub(super) fn say_problem(&self, problem: String) {
-        self.notifier.notify(|pending| {
+        self.notifier.change(|pending| {
             add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
         });
     }
@@ -254,7 +227,7 @@ impl Broadcaster {
             *viewers += usize::from(is_admitted);
             is_admitted
         });
-        self.notifier.notify(|pending| pending.change = true);
+        self.notifier.change(|pending| pending.change = true);
         is_admitted.then(|| ViewerGuard(self.clone()))
     }
 
@@ -274,7 +247,7 @@ impl Broadcaster {
 
     /// Makes the broadcaster's thread end after its current step; does not wait for it.
     pub(super) fn end(&self) {
-        self.notifier.notify(|pending| pending.ended = true);
+        self.notifier.change(|pending| pending.ended = true);
     }
 
     /// Returns the session, after the broadcaster's thread and all viewers have ended.
@@ -295,7 +268,7 @@ impl Broadcaster {
         loop {
             let autosave_due = lock(&self.session).autosave_if_due(None, Instant::now());
             let due = sent.next_due().into_iter().chain(autosave_due).min();
-            let pending = self.notifier.wait(due);
+            let pending = self.notifier.take(due);
             if pending.ended {
                 self.stop.send_replace(true);
                 return;
@@ -338,7 +311,7 @@ impl Broadcaster {
             let look = lock(&self.session).look();
             let has_new = frame.is_some();
             if let Some(frame) = frame {
-                *lock(&self.frame) = Some(frame.into());
+                *lock(&self.frame) = Some(frame);
             }
             let viewers = *self.viewers.borrow();
             if viewers == 0 {
@@ -534,13 +507,6 @@ impl Broadcaster {
     }
 }
 
-/// Returns a receiver for which the current value counts as new.
-fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
-    let mut receiver = sender.subscribe();
-    receiver.mark_changed();
-    receiver
-}
-
 /// The state that the broadcaster's thread has sent to the viewers, and the times at which the thread must send more.
 #[derive(Default)]
 struct SentState {
@@ -589,6 +555,6 @@ pub(super) struct ViewerGuard(Arc<Broadcaster>);
 impl Drop for ViewerGuard {
     fn drop(&mut self) {
         self.0.viewers.send_modify(|viewers| *viewers -= 1);
-        self.0.notifier.notify(|pending| pending.change = true);
+        self.0.notifier.change(|pending| pending.change = true);
     }
 }

@@ -64,9 +64,16 @@ async fn send_messages(
 ) -> Option<CloseFrame> {
     let greeting = serde_json::to_string(&Greeting::new()).ok()?;
     sink.send(Message::Text(greeting.into())).await.ok()?;
-    let (mut pictures, mut statuses) = (broadcaster.pictures(), broadcaster.statuses());
-    let (mut paths, mut editors) = (broadcaster.paths(), broadcaster.editors());
-    let mut pixels = broadcaster.pixels();
+    let mut pictures = subscribe(&broadcaster.pictures);
+    let Broadcaster {
+        statuses,
+        paths,
+        pixels,
+        editors,
+        ..
+    } = broadcaster;
+    let [mut statuses, mut paths, mut pixels, mut editors] =
+        [statuses, paths, pixels, editors].map(subscribe);
     let mut sent = 0_u64;
     // Time since which an acknowledgement is due, and time of the last message sent.
     let (mut waiting, mut last_sent) = (Instant::now(), Instant::now());
@@ -80,22 +87,10 @@ async fn send_messages(
                 waiting = Instant::now();
                 None
             }
-            changed = statuses.changed() => {
-                changed.ok()?;
-                text_message(&mut statuses)
-            }
-            changed = paths.changed() => {
-                changed.ok()?;
-                text_message(&mut paths)
-            }
-            changed = pixels.changed() => {
-                changed.ok()?;
-                text_message(&mut pixels)
-            }
-            changed = editors.changed() => {
-                changed.ok()?;
-                text_message(&mut editors)
-            }
+            changed = statuses.changed() => changed.ok().and_then(|()| text_message(&mut statuses)),
+            changed = paths.changed() => changed.ok().and_then(|()| text_message(&mut paths)),
+            changed = pixels.changed() => changed.ok().and_then(|()| text_message(&mut pixels)),
+            changed = editors.changed() => changed.ok().and_then(|()| text_message(&mut editors)),
             changed = pictures.changed(), if in_flight < MAX_IN_FLIGHT => {
                 changed.ok()?;
                 let picture = pictures.borrow_and_update().clone();
@@ -119,6 +114,13 @@ async fn send_messages(
             Err(_) => return Some(too_slow()),
         }
     }
+}
+
+/// Returns a receiver for which the current value counts as new.
+fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
+    let mut receiver = sender.subscribe();
+    receiver.mark_changed();
+    receiver
 }
 
 /// Returns the newest text as a message, and marks it as seen; `None` if there is no text yet.

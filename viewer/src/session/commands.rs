@@ -1,57 +1,15 @@
 //! Commands to the render thread. Commands that are not executed yet are merged, so at most one of each kind is
 //! pending.
 
-use std::{
-    mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-};
+use std::{sync::Arc, time::Instant};
 
 use compaction::select::Strategy;
 
 use super::{
-    film::FilmRequest,
-    inspection::{PathQuery, QueryKind},
-    inspection_scene::InspectionScene,
-    lock,
+    film::FilmRequest, inspection::PathQuery, inspection_scene::InspectionScene, pending::Pending,
 };
 use raysieve::render::{region::Region, renderer::Renderer};
 use raysieve_scene::Camera;
-
-/// A command to the render thread.
-pub(super) enum Command {
-    /// Sets the camera and the picture's width and height in pixels, and restarts the render, perhaps with another
-    /// renderer. The thread may render a smaller preview first.
-    View {
-        camera: Camera,
-        size: (u32, u32),
-        /// Renderer that replaces the current one; `None` if that continues.
-        renderer: Option<NewRenderer>,
-    },
-    /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
-    /// During a comparison of strategies, the strategy is selected afterwards.
-    Strategy(Strategy),
-    /// Compares all compaction strategies, and then restores the film. Ends a comparison that is in progress instead.
-    Compare,
-    /// Ends a comparison of strategies that is in progress.
-    StopComparing,
-    /// Pauses the render (`true`) or continues it (`false`).
-    Pause(bool),
-    /// Sets whether frames contain the sample count of each pixel.
-    Counts(bool),
-    /// Sets whether frames contain a denoised picture.
-    Denoise(bool),
-    /// Clears the film and begins again with the first sample.
-    Restart,
-    /// Continues the render up to this number of samples per pixel, which is larger than before.
-    Samples(u32),
-    /// Asks for the number of the last sample of the query's pixel, to inspect a path or to describe the pixel.
-    /// `SessionEvent::Query` follows.
-    LastSample(PathQuery),
-    /// Renders only this region of the picture; `None` renders the whole picture. The film is continued afterwards.
-    Region(Option<Region>),
-    /// Asks for a copy of the film, once every pixel of the requested picture has a sample.
-    Film(FilmRequest),
-}
 
 /// A renderer that replaces the current one.
 pub(super) struct NewRenderer {
@@ -63,95 +21,54 @@ pub(super) struct NewRenderer {
     pub(super) samples: u32,
 }
 
-/// The pending commands, merged: a later command replaces an earlier one of its kind. A field that is `None` or `false`
+/// The pending commands: a later command replaces an earlier one of its kind. A field that is `None`, `false` or empty
 /// stands for no command.
 #[derive(Default)]
-pub(super) struct PendingCommands {
+pub(super) struct Commands {
+    /// Sets the camera and the picture's width and height in pixels, and restarts the render. The thread may render a
+    /// smaller preview first.
     pub(super) view: Option<(Camera, (u32, u32))>,
-    /// The renderer of the last `View` command that had one.
+    /// Replaces the renderer. `view` is then set too, and a later `view` without a renderer does not remove it.
     pub(super) renderer: Option<NewRenderer>,
+    /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
+    /// During a comparison of strategies, the strategy is selected afterwards.
     pub(super) strategy: Option<Strategy>,
-    /// Whether a comparison is begun, or ended if one is in progress. Two commands cancel each other.
+    /// Compares all compaction strategies, and then restores the film. Ends a comparison that is in progress instead, so
+    /// that two commands cancel each other.
     pub(super) compares: bool,
+    /// Ends a comparison of strategies that is in progress. `compares` is then `false`.
     pub(super) stops_comparing: bool,
+    /// Pauses the render (`true`) or continues it (`false`).
     pub(super) paused: Option<bool>,
+    /// Sets whether frames contain the sample count of each pixel.
     pub(super) counts: Option<bool>,
+    /// Sets whether frames contain a denoised picture.
     pub(super) denoises: Option<bool>,
+    /// Clears the film and begins again with the first sample.
     pub(super) restart: bool,
+    /// Continues the render up to this number of samples per pixel, which is larger than before.
     pub(super) samples: Option<u32>,
-    /// A `LastSample` command that asks for a path.
+    /// Asks for the number of the last sample of the query's pixel, to inspect a path. `SessionEvent::Query` follows.
     pub(super) last_sample: Option<PathQuery>,
-    /// A `LastSample` command that asks for the description of a pixel. It does not replace one that asks for a path.
+    /// Asks for the number of the last sample like `last_sample`, to describe the pixel.
     pub(super) pixel: Option<PathQuery>,
-    /// A `Region` command.
+    /// Renders only this region of the picture; `Some(None)` renders the whole picture. The film is continued afterwards.
     pub(super) region: Option<Option<Region>>,
-    /// All `Film` commands.
+    /// Requests for a copy of the film, once every pixel of the requested picture has a sample.
     pub(super) films: Vec<FilmRequest>,
-    /// Whether any command is pending.
-    any: bool,
     /// Whether the [`CommandSender`] has been dropped.
     closed: bool,
-}
-
-impl PendingCommands {
-    fn add(&mut self, command: Command) {
-        self.any = true;
-        match command {
-            Command::View {
-                camera,
-                size,
-                renderer,
-            } => {
-                self.view = Some((camera, size));
-                self.renderer = renderer.or(self.renderer.take());
-            }
-            Command::Strategy(strategy) => self.strategy = Some(strategy),
-            Command::Compare => self.compares = !self.compares,
-            Command::StopComparing => (self.compares, self.stops_comparing) = (false, true),
-            Command::Pause(paused) => self.paused = Some(paused),
-            Command::Counts(counts) => self.counts = Some(counts),
-            Command::Denoise(denoises) => self.denoises = Some(denoises),
-            Command::Restart => self.restart = true,
-            Command::Samples(samples) => self.samples = Some(samples),
-            Command::LastSample(query) if query.wanted == QueryKind::Pixel => {
-                self.pixel = Some(query);
-            }
-            Command::LastSample(query) => self.last_sample = Some(query),
-            Command::Region(region) => self.region = Some(region),
-            Command::Film(request) => self.films.push(request),
-        }
-    }
-}
-
-/// The pending commands, shared by sender and receiver. The condition variable tells the receiver that a command was
-/// added or the sender was dropped.
-#[derive(Default)]
-struct SharedCommands {
-    commands: Mutex<PendingCommands>,
-    changed: Condvar,
-}
-
-impl SharedCommands {
-    fn lock(&self) -> MutexGuard<'_, PendingCommands> {
-        lock(&self.commands)
-    }
-
-    /// Changes the pending commands, and wakes a waiting receiver.
-    fn change(&self, change: impl FnOnce(&mut PendingCommands)) {
-        change(&mut self.lock());
-        self.changed.notify_one();
-    }
 }
 
 /// The sending half of the render thread's command queue. Dropping it ends the render thread after the current wave,
 /// even if commands are pending.
 #[derive(Default)]
-pub(super) struct CommandSender(Arc<SharedCommands>);
+pub(super) struct CommandSender(Arc<Pending<Commands>>);
 
 impl CommandSender {
-    /// Adds a command to the pending ones, without waiting for its execution.
-    pub(super) fn send(&self, command: Command) {
-        self.0.change(|commands| commands.add(command));
+    /// Adds commands to the pending ones, without waiting for their execution.
+    pub(super) fn send(&self, add: impl FnOnce(&mut Commands)) {
+        self.0.change(add);
     }
 
     /// Returns the receiving half of this sender's queue. Meant to be called once, because receivers would take
@@ -168,29 +85,24 @@ impl Drop for CommandSender {
 }
 
 /// The receiving half of a [`CommandSender`]'s queue, for the render thread.
-pub(super) struct CommandReceiver(Arc<SharedCommands>);
+pub(super) struct CommandReceiver(Arc<Pending<Commands>>);
 
 impl CommandReceiver {
     /// Takes all pending commands, perhaps none. If `idle`, waits until there is one or the sender is dropped. Returns
     /// `None` once the sender has been dropped, even if commands are pending.
-    pub(super) fn collect(&self, idle: bool) -> Option<PendingCommands> {
-        let nothing = |commands: &mut PendingCommands| idle && !commands.any && !commands.closed;
-        let mut commands = self
-            .0
-            .changed
-            .wait_while(self.0.lock(), nothing)
-            .unwrap_or_else(PoisonError::into_inner);
-        (!commands.closed).then(|| mem::take(&mut *commands))
+    pub(super) fn collect(&self, idle: bool) -> Option<Commands> {
+        let until = (!idle).then(Instant::now);
+        Some(self.0.take(until)).filter(|commands| !commands.closed)
     }
 
-    /// Returns whether any command is pending, without taking it.
+    /// Returns whether a command is pending or the sender has been dropped.
     pub(super) fn has_pending(&self) -> bool {
-        self.0.lock().any
+        self.0.has_changed()
     }
 
     /// Returns whether the sender has been dropped. Commands may still be pending then, but `collect` no longer returns
     /// them.
     pub(super) fn is_closed(&self) -> bool {
-        self.0.lock().closed
+        self.0.peek(|commands| commands.closed)
     }
 }

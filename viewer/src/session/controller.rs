@@ -3,7 +3,6 @@
 
 mod animation;
 mod autosave;
-mod comparison;
 mod history;
 mod scene_edits;
 mod scenes;
@@ -11,12 +10,7 @@ mod saving;
 mod display;
 mod region;
 
-use std::{
-    f32::consts::PI,
-    io, ptr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 use glam::Vec3;
@@ -29,19 +23,19 @@ pub(crate) use self::{
 };
 use self::{animation::Playback, autosave::Autosave, history::History, scenes::file_camera};
 use super::{
-    ViewOptions,
-    commands::{Command, NewRenderer},
+    DisplayFrame, ViewOptions,
+    commands::NewRenderer,
     controls::Change,
     debug_views::DebugViewThread,
     derived_image::DerivedImageThread,
     editing::Editing,
+    events::{EventSender, RenderEvent},
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
     loader::{Loaded, Loader},
-    lock,
     message::Message,
     orbit::Orbit,
-    render_thread::{Frame, RenderEvent, RenderThread},
+    render_thread::RenderThread,
     transparency::AlphaThread,
 };
 use raysieve::{
@@ -73,7 +67,7 @@ pub(crate) struct Session {
     derived: Option<DerivedImageThread>,
     /// Thread that traces the alpha of a transparent background.
     alpha: AlphaThread,
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+    events: EventSender,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
@@ -168,7 +162,7 @@ const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
     /// Starts the render thread, which publishes at most one frame per `interval` on average. Events are passed to
-    /// `on_event` on background threads.
+    /// `on_event` on background threads, one at a time.
     ///
     /// If the render thread cannot be started, returns the renderer and the error of the operating system. If the
     /// loader thread cannot be started, the session works, but scenes can be neither reloaded nor opened nor edited.
@@ -177,7 +171,7 @@ impl Session {
         scene: &Arc<Scene>,
         options: ViewOptions,
         interval: Duration,
-        on_event: impl Fn(RenderEvent) + Clone + Send + 'static,
+        on_event: impl Fn(RenderEvent) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
         let ViewOptions {
             look,
@@ -191,6 +185,7 @@ impl Session {
             watches,
             ..
         } = options;
+        let events = EventSender::new(on_event);
         let (settings, trees) = (renderer.settings(), renderer.trees());
         let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees.clone()));
         let spp = scene.spp;
@@ -200,7 +195,7 @@ impl Session {
             spp,
             look.denoise,
             interval,
-            on_event.clone(),
+            events.clone(),
         )?;
         let loader = Loader::start(
             scene.clone(),
@@ -208,26 +203,26 @@ impl Session {
             (changes, load.clone(), noise),
             settings,
             watches,
-            on_event.clone(),
+            events.clone(),
         );
         if let Err(error) = &loader {
-            on_event(RenderEvent::problem(format!(
+            events.problem(format!(
                 "scenes can be neither edited nor reloaded nor opened: {error}; restart the program"
-            )));
+            ));
         }
         let mut session = Self {
             render,
-            inspection: Inspection::new(inspection_scene.clone(), on_event.clone()),
+            inspection: Inspection::new(inspection_scene.clone(), events.clone()),
             loader: loader.ok(),
             inspection_scene,
-            debug_views: DebugViewThread::new(on_event.clone()),
+            debug_views: DebugViewThread::new(events.clone()),
             debug_view,
             compared,
             compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
-            alpha: AlphaThread::new(on_event.clone()),
-            on_event: Arc::new(Mutex::new(on_event)),
+            alpha: AlphaThread::new(events.clone()),
+            events,
             scene: scene.clone(),
             scene_error: None,
             first: load,
@@ -299,20 +294,24 @@ impl Session {
             Change::Decrease => Some(self.step_component(-1.0)),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::CompareStrategies => {
-                self.render.send(Command::Compare);
+                self.render
+                    .send(|commands| commands.compares = !commands.compares);
                 None
             }
             Change::StopComparison => {
-                self.render.send(Command::StopComparing);
+                self.render.send(|commands| {
+                    (commands.compares, commands.stops_comparing) = (false, true);
+                });
                 None
             }
             Change::Pause => {
                 self.paused = !self.paused;
-                self.render.send(Command::Pause(self.paused));
+                self.render
+                    .send(|commands| commands.paused = Some(self.paused));
                 None
             }
             Change::Restart => {
-                self.render.send(Command::Restart);
+                self.render.send(|commands| commands.restart = true);
                 None
             }
             Change::MoreSamples => self.more_samples(),
@@ -387,13 +386,17 @@ impl Session {
     }
 
     fn ask(&self, pixel: (u32, u32), size: (u32, u32), wanted: QueryKind) {
-        self.render.send(Command::LastSample(PathQuery {
+        let query = PathQuery {
             camera: self.orbit.camera(size),
             size,
             pixel,
             sample: 0,
             wanted,
-        }));
+        };
+        self.render.send(|commands| match wanted {
+            QueryKind::Pixel => commands.pixel = Some(query),
+            QueryKind::Path | QueryKind::Focus => commands.last_sample = Some(query),
+        });
     }
 
     /// Requests the surface in a pixel, given by column and row, of a picture of `size`, to focus on it.
@@ -435,7 +438,8 @@ impl Session {
     /// message follows and the render keeps the previous one.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<Message> {
         self.strategy = strategy;
-        self.render.send(Command::Strategy(strategy));
+        self.render
+            .send(|commands| commands.strategy = Some(strategy));
         Some(format!("compaction: {strategy}").into())
     }
 
@@ -448,7 +452,8 @@ impl Session {
     /// Switches denoising on or off; always returns a message.
     fn denoise(&mut self) -> Option<Message> {
         self.look.denoise = !self.look.denoise;
-        self.render.send(Command::Denoise(self.look.denoise));
+        self.render
+            .send(|commands| commands.denoises = Some(self.look.denoise));
         let message = if self.look.denoise {
             "denoised preview, once its noise estimate is ready"
         } else {
@@ -487,7 +492,7 @@ impl Session {
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
-    pub(crate) fn take_frame(&mut self) -> Option<Frame> {
+    pub(crate) fn take_frame(&mut self) -> Option<DisplayFrame> {
         let frame = self.render.take_frame()?;
         self.record_shown(&frame);
         Some(frame)
@@ -502,10 +507,9 @@ impl Session {
     /// one.
     fn render_view_with(&mut self, renderer: Option<NewRenderer>) {
         self.schedule_autosave();
-        self.render.send(Command::View {
-            camera: self.orbit.camera(self.size),
-            size: self.size,
-            renderer,
+        self.render.send(|commands| {
+            commands.view = Some((self.orbit.camera(self.size), self.size));
+            commands.renderer = renderer.or(commands.renderer.take());
         });
         self.say_other_view();
         self.request_debug_view();
@@ -524,13 +528,14 @@ impl Session {
             return self.report_problem(format!("no more samples: {error}"));
         }
         self.samples = samples;
-        self.render.send(Command::Samples(samples));
+        self.render
+            .send(|commands| commands.samples = Some(samples));
         Some(format!("{samples} samples per pixel").into())
     }
 
     /// Reports a problem, which is displayed. Returns no message.
     fn report_problem(&self, problem: impl Into<Message>) -> Option<Message> {
-        lock(&self.on_event)(RenderEvent::problem(problem));
+        self.events.problem(problem);
         None
     }
 

@@ -4,17 +4,16 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
 
 use super::{
+    events::{EventSender, RenderEvent},
     inspection_scene::InspectionScene,
-    lock,
     newest_request::{NewestRequestThread, Work},
-    render_thread::RenderEvent,
 };
 use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
@@ -26,7 +25,7 @@ pub(super) struct DebugViewThread {
     thread: Option<NewestRequestThread<DebugViewRequest, Arc<DebugImage>>>,
     /// Number of samples that every pixel of the film had at the last call of [`DebugViewThread::image`]; 0 before.
     film_samples: Arc<AtomicU32>,
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+    events: EventSender,
 }
 
 /// A request for images of a debug view: of this scene and camera, in this size.
@@ -43,13 +42,13 @@ pub(super) struct DebugViewRequest {
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
-    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
-    /// new images, and `RenderEvent::Problem` if an image cannot be computed.
-    pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
+    /// Creates the handle without starting the thread. The thread will send `RenderEvent::DebugImage` for new images,
+    /// and `RenderEvent::Problem` if an image cannot be computed.
+    pub(super) fn new(events: EventSender) -> Self {
         Self {
             thread: None,
             film_samples: Arc::default(),
-            on_event: Arc::new(Mutex::new(on_event)),
+            events,
         }
     }
 
@@ -63,14 +62,14 @@ impl DebugViewThread {
             (None, None) => return Ok(()),
             (Some(thread), _) => thread,
             (place, Some(_)) => {
-                let (film_samples, on_event) = (self.film_samples.clone(), self.on_event.clone());
-                place.insert(NewestRequestThread::start(
-                    "debug view",
-                    move |request, work| {
-                        let on_event = |event| lock(&on_event)(event);
-                        work_on(request, work, &film_samples, on_event);
-                    },
-                )?)
+                let (film_samples, events) = (self.film_samples.clone(), self.events.clone());
+                let work = move |request: &DebugViewRequest, work: &Work<_, _>| {
+                    if let Err(error) = compute(request, work, &film_samples, &events) {
+                        let name = request.debug_view.name();
+                        events.problem(format!("cannot compute debug view {name}: {error}"));
+                    }
+                };
+                place.insert(NewestRequestThread::start("debug view", work)?)
             }
         };
         let debug_view = request.as_ref().map(|request| request.debug_view);
@@ -93,21 +92,6 @@ impl DebugViewThread {
     }
 }
 
-/// Computes the requested images. A failure is sent as a problem.
-fn work_on(
-    request: &DebugViewRequest,
-    work: &Work<DebugViewRequest, Arc<DebugImage>>,
-    film_samples: &AtomicU32,
-    on_event: impl Fn(RenderEvent),
-) {
-    if let Err(error) = compute(request, work, film_samples, &on_event) {
-        on_event(RenderEvent::problem(format!(
-            "cannot compute debug view {}: {error}",
-            request.debug_view.name()
-        )));
-    }
-}
-
 /// Computes the image of a request, until the image has [`MAX_SAMPLES`] samples per pixel or the request is outdated.
 ///
 /// Stores the image as the result of the work and sends `RenderEvent::DebugImage` after a first, coarse pass and at
@@ -117,7 +101,7 @@ fn compute(
     request: &DebugViewRequest,
     work: &Work<DebugViewRequest, Arc<DebugImage>>,
     film_samples: &AtomicU32,
-    on_event: &impl Fn(RenderEvent),
+    events: &EventSender,
 ) -> Result<(), Error> {
     let DebugViewRequest {
         inspection_scene,
@@ -137,7 +121,7 @@ fn compute(
         let debug_image = Arc::new(accumulator.image(film_samples));
         // While the camera moves, the image of the previous position is shown until a new one is ready.
         if work.put_if(debug_image, |newest| newest.debug_view == *debug_view) {
-            on_event(RenderEvent::DebugImage);
+            events.send(RenderEvent::DebugImage);
         }
         film_samples
     };

@@ -4,7 +4,9 @@
 use std::{io, sync::Arc, time::Instant};
 
 use super::{
-    inspection_scene::SceneView, newest_request::NewestRequestThread, render_thread::RenderEvent,
+    events::{EventSender, RenderEvent},
+    inspection_scene::SceneView,
+    newest_request::NewestRequestThread,
     tone_mapping_pool,
 };
 use raysieve::{
@@ -60,22 +62,22 @@ pub(super) struct AovCache {
 const PAUSE_SHARE: u32 = 4;
 
 impl DerivedImageThread {
-    /// Starts the thread, which computes an image of this kind by `compute`. It passes `RenderEvent::DebugImage` to
-    /// `on_event`, or `RenderEvent::Problem` if `compute` returns a message instead of an image.
+    /// Starts the thread, which computes an image of this kind by `compute`. It sends `RenderEvent::DebugImage`, or
+    /// `RenderEvent::Problem` if `compute` returns a message instead of an image.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(
         kind: DerivedImage,
         mut compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
-        on_event: impl Fn(RenderEvent) + Send + 'static,
+        events: EventSender,
     ) -> io::Result<Self> {
         let pool = tone_mapping_pool().map_err(io::Error::other)?;
         let thread = NewestRequestThread::start(
             "derived image",
             move |request: &DerivedImageRequest, work| {
                 let begun = Instant::now();
-                on_event(match pool.install(|| compute(request)) {
+                events.send(match pool.install(|| compute(request)) {
                     Ok(image) => {
                         work.put_if(Arc::new(image), |_| true);
                         RenderEvent::DebugImage

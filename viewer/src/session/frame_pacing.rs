@@ -8,28 +8,20 @@ use std::{
 };
 
 use super::{
+    DisplayFrame,
+    events::{EventSender, RenderEvent},
     lock,
-    render_thread::{Frame, RenderEvent},
 };
 
 /// The newest frame; `None` before the first, and once the frame has been taken.
-pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
+pub(super) type LatestFrame = Arc<Mutex<Option<DisplayFrame>>>;
 
-/// A sender of render events, which sends `RenderEvent::Ended` when dropped, so that viewers are notified even after a
-/// panic.
-pub(super) struct EventSender<T: Fn(RenderEvent)>(pub(super) T);
-
-impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
-    fn drop(&mut self) {
-        (self.0)(RenderEvent::Ended);
-    }
-}
-
-/// A publisher of frames to the window or page, with the pacing that determines when the next frame is due.
-pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
+/// A publisher of frames to the window or page, with the pacing that determines when the next frame is due. It sends
+/// `RenderEvent::Ended` when dropped, so that viewers are notified even after a panic.
+pub(super) struct FramePublisher {
     /// Place from which the session takes the newest frame.
     latest: LatestFrame,
-    pub(super) events: EventSender<T>,
+    pub(super) events: EventSender,
     pacing: FramePacing,
     /// Times at which frames were published in the last second.
     published: VecDeque<Instant>,
@@ -102,12 +94,18 @@ impl FramePacing {
     }
 }
 
-impl<T: Fn(RenderEvent)> FramePublisher<T> {
+impl Drop for FramePublisher {
+    fn drop(&mut self) {
+        self.events.send(RenderEvent::Ended);
+    }
+}
+
+impl FramePublisher {
     /// Creates a publisher whose pacing allows at most one frame per `interval` on average.
-    pub(super) fn new(latest: LatestFrame, on_event: T, interval: Duration) -> Self {
+    pub(super) fn new(latest: LatestFrame, events: EventSender, interval: Duration) -> Self {
         Self {
             latest,
-            events: EventSender(on_event),
+            events,
             pacing: FramePacing::new(interval),
             published: VecDeque::new(),
         }
@@ -124,7 +122,7 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
 
     /// Publishes a frame whose making began at `begun`. Notifies viewers unless the frame replaces one that was not
     /// taken, of which they were notified already.
-    pub(super) fn publish(&mut self, mut frame: Frame, begun: Instant) {
+    pub(super) fn publish(&mut self, mut frame: DisplayFrame, begun: Instant) {
         let now = Instant::now();
         self.published.push_back(now);
         self.published
@@ -132,7 +130,7 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
         frame.recent.frames_per_second = self.published.len() as u32;
         let unseen = lock(&self.latest).replace(frame);
         if unseen.is_none() {
-            (self.events.0)(RenderEvent::Frame);
+            self.events.send(RenderEvent::Frame);
         }
         self.pacing.record_published(begun);
     }

@@ -4,14 +4,16 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
 };
 
 use super::{
-    controller::SessionEvent, inspection_scene::InspectionScene, lock, render_thread::RenderEvent,
+    controller::SessionEvent,
+    events::{EventSender, RenderEvent},
+    inspection_scene::InspectionScene,
 };
 use crate::Error;
 use raysieve::inspect::path_record::{End, Inspector, PathRecord, PathSegment};
@@ -47,7 +49,7 @@ pub(crate) struct PathQuery {
     /// Column and row of the pixel, from 0 at the upper left.
     pub(super) pixel: (u32, u32),
     /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
-    /// `Command::LastSample` it is ignored, and the render thread sets it.
+    /// command it is ignored, and the render thread sets it.
     pub(super) sample: u32,
     /// Kind of information that is reported.
     pub(super) wanted: QueryKind,
@@ -90,19 +92,16 @@ pub(super) struct Inspection {
     busy: Arc<AtomicBool>,
     /// Whether a pixel is being described.
     pixel_busy: Arc<AtomicBool>,
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+    events: EventSender,
 }
 
 impl Inspection {
-    pub(super) fn new(
-        inspection_scene: Arc<InspectionScene>,
-        on_event: impl Fn(RenderEvent) + Send + 'static,
-    ) -> Self {
+    pub(super) fn new(inspection_scene: Arc<InspectionScene>, events: EventSender) -> Self {
         Self {
             inspection_scene,
             busy: Arc::default(),
             pixel_busy: Arc::default(),
-            on_event: Arc::new(Mutex::new(on_event)),
+            events,
         }
     }
 
@@ -128,11 +127,11 @@ impl Inspection {
             return Ok(false);
         }
         let inspection_scene = self.inspection_scene.clone();
-        let (busy, on_event) = (Busy(busy.clone()), self.on_event.clone());
+        let (busy, events) = (Busy(busy.clone()), self.events.clone());
         let work = move || {
             let event = trace(&inspection_scene, &query);
             drop(busy);
-            lock(&on_event)(event);
+            events.send(event);
         };
         let thread = thread::Builder::new().name("inspect".to_owned());
         thread.spawn(work).map(|_| true)

@@ -26,7 +26,7 @@ use notify_debouncer_mini::{
 
 use self::poses::read_file;
 pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
-use super::{controller::SessionEvent, render_thread::RenderEvent};
+use super::{controller::SessionEvent, events::EventSender};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
@@ -96,8 +96,8 @@ enum LoadRequest {
 const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
 impl Loader {
-    /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are passed to
-    /// `on_event` on the thread. If the files cannot be watched, a message says so, and the thread works without
+    /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are sent to
+    /// the session. If the files cannot be watched, a message says so, and the thread works without
     /// watching.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Loader {
         (changes, load, noise): (SettingOverrides, LoadOptions, Option<f32>),
         settings: Settings,
         watches: bool,
-        on_event: impl Fn(RenderEvent) + Send + 'static,
+        events: EventSender,
     ) -> io::Result<Self> {
         let (sender, requests) = mpsc::channel();
         let notifications = sender.clone();
@@ -131,7 +131,7 @@ impl Loader {
             watcher,
             wanted: BTreeSet::new(),
             watched: BTreeSet::new(),
-            on_event,
+            events,
         };
         let thread = thread::Builder::new().name("load".to_owned());
         thread.spawn(move || state.run(&requests))?;
@@ -175,7 +175,7 @@ impl Drop for Loader {
 }
 
 /// The state of the loader thread.
-struct LoaderState<T: Fn(RenderEvent)> {
+struct LoaderState {
     /// Scene as last loaded or saved, without later edits.
     read: Arc<Scene>,
     /// Scene `read` with the latest requested edits.
@@ -210,10 +210,10 @@ struct LoaderState<T: Fn(RenderEvent)> {
     wanted: BTreeSet<PathBuf>,
     /// Folders that are being watched; those that the system refuses to watch are missing.
     watched: BTreeSet<PathBuf>,
-    on_event: T,
+    events: EventSender,
 }
 
-impl<T: Fn(RenderEvent)> LoaderState<T> {
+impl LoaderState {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
@@ -336,16 +336,16 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         match self.renderer(&scene) {
             Ok(renderer) => {
                 self.scene = scene.clone();
-                (self.on_event)(RenderEvent::Session(SessionEvent::Loaded(Box::new(
-                    Loaded {
-                        read: self.read.clone(),
-                        scene,
-                        renderer: Some(renderer),
-                        reason: LoadReason::Edited,
-                    },
-                ))));
+                let loaded = Loaded {
+                    read: self.read.clone(),
+                    scene,
+                    renderer: Some(renderer),
+                    reason: LoadReason::Edited,
+                };
+                self.events
+                    .to_session(SessionEvent::Loaded(Box::new(loaded)));
             }
-            Err(error) => (self.on_event)(RenderEvent::problem(error.to_string())),
+            Err(error) => self.events.problem(error.to_string()),
         }
     }
 
@@ -355,7 +355,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let opened = reason == LoadReason::Opened;
         if let Some(problem) = Scene::check_name(path).err().filter(|_| opened) {
             let error = format!("{}: {problem}", path.display());
-            return (self.on_event)(RenderEvent::problem(error));
+            return self.events.problem(error);
         }
         // The choices of the command line belong to its own file.
         let options = if opened {
@@ -391,16 +391,16 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 self.scene = loaded.scene.clone();
                 self.edited = loaded.scene.clone();
                 self.read = loaded.read.clone();
-                (self.on_event)(RenderEvent::Session(SessionEvent::Loaded(Box::new(loaded))));
+                self.events
+                    .to_session(SessionEvent::Loaded(Box::new(loaded)));
             }
             Err(error) => {
                 let error = error.to_string();
-                (self.on_event)(if opened {
-                    RenderEvent::problem(error)
-                } else {
-                    report(&error);
-                    RenderEvent::Session(SessionEvent::SceneError(error))
-                });
+                if opened {
+                    return self.events.problem(error);
+                }
+                report(&error);
+                self.events.to_session(SessionEvent::SceneError(error));
             }
         }
     }
@@ -433,7 +433,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             let new = |note: &&String| !self.read.notes.contains(note);
             for note in scene.notes.iter().filter(new) {
                 report(note);
-                (self.on_event)(RenderEvent::message(note.clone()));
+                self.events.message(note.clone());
             }
         } else if scene.notes != self.read.notes {
             scene.notes.iter().for_each(|note| report(note));
@@ -466,7 +466,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             Some(Ok(watcher)) => watcher.watcher(),
             Some(Err(error)) => {
                 let line = format!("cannot watch the scene's files for changes: {error}");
-                return (self.on_event)(RenderEvent::problem(line));
+                return self.events.problem(line);
             }
         };
         for gone in self.watched.difference(&wanted) {
@@ -481,7 +481,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 watched.insert(folder);
             } else if folder.is_dir() {
                 let line = format!("cannot watch {} for changes", folder.display());
-                (self.on_event)(RenderEvent::problem(line));
+                self.events.problem(line);
             }
         }
         (self.wanted, self.watched) = (wanted, watched);

@@ -18,58 +18,24 @@ use serde::Serialize;
 
 use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
-    commands::{Command, CommandReceiver, CommandSender, PendingCommands},
-    controller::SessionEvent,
+    DisplayFrame,
+    commands::{CommandReceiver, CommandSender, Commands},
+    events::EventSender,
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
-    inspection::{InspectedPath, PixelInfo},
     inspection_scene::InspectionScene,
     lock,
-    message::Message,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;
 use raysieve::{
     film::picture::Picture,
-    render::{part::Samples, region::Region, renderer::Renderer, stats::Stats},
+    render::{part::Samples, renderer::Renderer, stats::Stats},
     stages::Preview,
     stages::wave::Pace,
 };
-use raysieve_scene::{Camera, catch_panics::panic_text};
-
-/// An event that a background thread of the session sends to the window or page.
-pub(crate) enum RenderEvent {
-    /// A new frame is available from `Session::take_frame`.
-    Frame,
-    /// A message to display to the users.
-    Message(Message),
-    /// A problem to display to the users, marked as an error.
-    Problem(Message),
-    /// A traced path that a user requested, to display.
-    Path(Box<InspectedPath>),
-    /// The content of a pixel that was asked for.
-    Pixel(Box<PixelInfo>),
-    /// A new debug image is available from `Session::debug_image`, or new alpha of the picture from `Session::alpha`.
-    DebugImage,
-    /// An event that the window or page must pass on to `Session::handle_event`.
-    Session(SessionEvent),
-    /// The render thread has ended: on request, after an error or after a panic. No frames follow. `Session::finish`
-    /// then returns the renderer, together with an error that ended the render; after a panic, it fails.
-    Ended,
-}
-
-impl RenderEvent {
-    /// Creates the event of a message.
-    pub(crate) fn message(message: impl Into<Message>) -> Self {
-        Self::Message(message.into())
-    }
-
-    /// Creates the event of a problem.
-    pub(crate) fn problem(problem: impl Into<Message>) -> Self {
-        Self::Problem(problem.into())
-    }
-}
+use raysieve_scene::catch_panics::panic_text;
 
 /// The state of the render (running, paused, comparing strategies or complete) and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -83,27 +49,6 @@ pub(crate) enum State {
     Comparing,
     /// The render is complete.
     Done,
-}
-
-/// A rendered picture with its statistics.
-pub(crate) struct Frame {
-    pub(crate) picture: Arc<Picture>,
-    /// Scene with which the picture was rendered, except for its camera and size.
-    pub(super) inspection_scene: Arc<InspectionScene>,
-    /// Camera with which the picture was rendered.
-    pub(crate) camera: Camera,
-    /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
-    pub(crate) size: (u32, u32),
-    /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
-    pub(crate) counts: Option<Vec<u32>>,
-    /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
-    /// slow for a moving camera.
-    pub(crate) preview: Option<Arc<Preview>>,
-    pub(crate) stats: Stats,
-    pub(crate) recent: Recent,
-    pub(crate) state: State,
-    /// Region to which the render is restricted; `None` for the whole picture.
-    pub(crate) region: Option<Region>,
 }
 
 /// The result of a render thread that has ended without a panic.
@@ -130,15 +75,14 @@ impl RenderThread {
     /// of the renderer. `samples` is the renderer's target in samples per pixel, for display only. `denoises` tells
     /// whether frames contain a denoised picture.
     ///
-    /// Events are passed to `on_event` on the render thread. If the thread cannot be started, returns the renderer and
-    /// the error of the operating system.
+    /// If the thread cannot be started, returns the renderer and the error of the operating system.
     pub(super) fn start(
         renderer: Box<Renderer>,
         inspection_scene: Arc<InspectionScene>,
         samples: u32,
         denoises: bool,
         interval: Duration,
-        on_event: impl Fn(RenderEvent) + Send + 'static,
+        events: EventSender,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
         let commands = CommandSender::default();
         let received = commands.receiver();
@@ -148,7 +92,7 @@ impl RenderThread {
         let thread = thread::Builder::new()
             .name("render".to_owned())
             .spawn(move || {
-                let publisher = FramePublisher::new(slot, on_event, interval);
+                let publisher = FramePublisher::new(slot, events, interval);
                 let Ok(mut renderer) = handed_over.recv() else {
                     return Err(thread_error("nothing to render"));
                 };
@@ -198,14 +142,14 @@ impl RenderThread {
         }
     }
 
-    /// Sends a command, which the thread executes after the current wave. If the thread has ended, the command is
-    /// ignored; `RenderEvent::Ended` has reported that end.
-    pub(super) fn send(&self, command: Command) {
-        self.commands.send(command);
+    /// Sends commands, which the thread executes after the current wave. If the thread has ended, they are ignored;
+    /// `RenderEvent::Ended` has reported that end.
+    pub(super) fn send(&self, add: impl FnOnce(&mut Commands)) {
+        self.commands.send(add);
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
-    pub(super) fn take_frame(&self) -> Option<Frame> {
+    pub(super) fn take_frame(&self) -> Option<DisplayFrame> {
         lock(&self.latest).take()
     }
 
@@ -257,7 +201,7 @@ impl<T: Default> ImagePool<T> {
 }
 
 /// The state of the render thread: the renderer, its statistics and the options of the frames.
-struct RenderThreadState<T: Fn(RenderEvent)> {
+struct RenderThreadState {
     renderer: Box<Renderer>,
     /// Scene of the renderer.
     inspection_scene: Arc<InspectionScene>,
@@ -269,7 +213,7 @@ struct RenderThreadState<T: Fn(RenderEvent)> {
     /// Target in samples per pixel, for display only; the renderer itself decides when the render is complete.
     samples: u32,
     commands: CommandReceiver,
-    publisher: FramePublisher<T>,
+    publisher: FramePublisher,
     /// Minimum average interval between frames.
     interval: Duration,
     /// Whether the render is paused once every pixel has a sample.
@@ -321,7 +265,7 @@ const SMOOTH: Duration = Duration::from_millis(33);
 /// Maximum divisor of the picture's width and height for a preview.
 const MAX_REDUCTION: f64 = 8.0;
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
         let served = self.serve_commands();
@@ -354,7 +298,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Executes the commands, renders for a while, and publishes a frame if one is due. After an error, `commands` are
     /// those that have not been executed.
-    fn step(&mut self, commands: &mut PendingCommands) -> Result<(), Error> {
+    fn step(&mut self, commands: &mut Commands) -> Result<(), Error> {
         let changed = self.execute(commands)?;
         if self.can_begin_region() {
             self.begin_region()?;
@@ -384,7 +328,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn report_notes(&mut self) {
         let notes = self.renderer.take_notes();
         if !notes.is_empty() {
-            (self.publisher.events.0)(RenderEvent::problem(notes.join("\n")));
+            self.publisher.events.problem(notes.join("\n"));
         }
     }
 
@@ -429,7 +373,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if self.comparison.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
             self.noise.add(&stats, &picture, self.done);
         }
-        let frame = Frame {
+        let frame = DisplayFrame {
             picture,
             inspection_scene: self.inspection_scene.clone(),
             camera: self.renderer.camera(),
@@ -451,9 +395,9 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Returns the sample count of each pixel, row by row from the top; `None` unless the samples debug view is
     /// displayed.
-    fn sample_counts(&mut self) -> Result<Option<Vec<u32>>, Error> {
+    fn sample_counts(&mut self) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let counts = self.counts.then(|| self.renderer.sample_counts());
-        Ok(counts.transpose()?)
+        Ok(counts.transpose()?.map(Arc::new))
     }
 
     /// Returns the film as a picture. While a region is rendered, the pixels outside it come from the picture before.
@@ -481,9 +425,9 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let made = made.unwrap_or_else(|error| {
             // Memory for denoising may be lacking; the render continues without it.
             self.denoises = false;
-            (self.publisher.events.0)(RenderEvent::problem(format!(
-                "no denoised preview: {error}"
-            )));
+            self.publisher
+                .events
+                .problem(format!("no denoised preview: {error}"));
             false
         });
         if made {

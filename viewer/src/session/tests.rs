@@ -108,7 +108,7 @@ impl Fixture {
             let event = self.events.recv_timeout(Duration::from_secs(300));
             match event.expect("a frame that is wanted") {
                 RenderEvent::Frame => {
-                    let frame = self.session.take_frame().map(DisplayFrame::from);
+                    let frame = self.session.take_frame();
                     if let Some(frame) = frame.filter(&is_wanted) {
                         return frame;
                     }

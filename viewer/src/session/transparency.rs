@@ -1,18 +1,13 @@
 //! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use rayon::prelude::*;
 
 use super::{
+    events::{EventSender, RenderEvent},
     inspection_scene::SceneView,
-    lock,
     newest_request::{NewestRequestThread, Work},
-    render_thread::RenderEvent,
     tone_mapping_pool,
 };
 use crate::Error;
@@ -28,7 +23,7 @@ use raysieve::{
 pub(super) struct AlphaThread {
     /// The thread; `None` until it is needed.
     thread: Option<NewestRequestThread<SceneView, Arc<AlphaMask>>>,
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+    events: EventSender,
 }
 
 /// The alpha of a view, perhaps in a lower resolution than the picture.
@@ -59,12 +54,12 @@ const FINE_PIXELS: f64 = 1_048_576.0;
 const STILL: Duration = Duration::from_millis(300);
 
 impl AlphaThread {
-    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
-    /// each new mask, and `RenderEvent::Problem` if tracing fails.
-    pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
+    /// Creates the handle without starting the thread. The thread will send `RenderEvent::DebugImage` for each new mask,
+    /// and `RenderEvent::Problem` if tracing fails.
+    pub(super) fn new(events: EventSender) -> Self {
         Self {
             thread: None,
-            on_event: Arc::new(Mutex::new(on_event)),
+            events,
         }
     }
 
@@ -80,7 +75,7 @@ impl AlphaThread {
         };
         let thread = match &mut self.thread {
             Some(thread) => thread,
-            place => place.insert(start(self.on_event.clone())?),
+            place => place.insert(start(self.events.clone())?),
         };
         if !thread.has_requested(|last| last.is_same(&request)) {
             thread.request(Some(request));
@@ -97,19 +92,16 @@ impl AlphaThread {
     }
 }
 
-/// Starts the thread that traces the alpha of the newest request. It passes `RenderEvent::DebugImage` to `on_event` for
-/// each new mask, and `RenderEvent::Problem` if tracing fails.
+/// Starts the thread that traces the alpha of the newest request; see [`AlphaThread::new`].
 ///
 /// # Errors
 /// The error of the operating system if a thread cannot be started.
-fn start(
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
-) -> io::Result<NewestRequestThread<SceneView, Arc<AlphaMask>>> {
+fn start(events: EventSender) -> io::Result<NewestRequestThread<SceneView, Arc<AlphaMask>>> {
     let pool = tone_mapping_pool().map_err(io::Error::other)?;
     NewestRequestThread::start("alpha", move |request, work| {
-        if let Err(error) = pool.install(|| trace(request, work, &on_event)) {
-            let problem = format!("no checkerboard behind the picture: {}", error.line());
-            lock(&on_event)(RenderEvent::problem(problem));
+        if let Err(error) = pool.install(|| trace(request, work, &events)) {
+            let why = error.line();
+            events.problem(format!("no checkerboard behind the picture: {why}"));
         }
     })
 }
@@ -118,7 +110,7 @@ fn start(
 fn trace(
     request: &SceneView,
     work: &Work<SceneView, Arc<AlphaMask>>,
-    on_event: &Mutex<dyn Fn(RenderEvent) + Send>,
+    events: &EventSender,
 ) -> Result<(), Error> {
     let (width, height) = request.size;
     let pixels = f64::from(width) * f64::from(height);
@@ -136,7 +128,7 @@ fn trace(
             .alpha()?,
         };
         if work.put_if(Arc::new(mask), |_| true) {
-            lock(on_event)(RenderEvent::DebugImage);
+            events.send(RenderEvent::DebugImage);
         }
         if pixels <= limit {
             break;

@@ -41,8 +41,8 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, DisplayFrame, Frame, InspectedPath, Message, Motion, PixelInfo,
-        Session, State,
+        self, Action, Alpha, DisplayFrame, InspectedPath, Message, Motion, PixelInfo, Session,
+        State,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -185,14 +185,14 @@ impl View {
     }
 
     /// Displays a new frame. If a debug image is displayed, it stays, and only the frame's statistics are displayed.
-    pub(super) fn update(&mut self, frame: Frame) {
+    pub(super) fn update(&mut self, frame: DisplayFrame) {
         // Figures that change more often cannot be read.
         let rests = matches!(frame.state, State::Paused { .. } | State::Done);
         if rests || self.figures_time.elapsed() >= FIGURES_INTERVAL {
             self.figures.forget();
             self.figures_time = Instant::now();
         }
-        self.frame = Some(frame.into());
+        self.frame = Some(frame);
         if self.debug_image.is_none() {
             self.reduced = None;
         }

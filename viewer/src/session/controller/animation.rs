@@ -10,7 +10,6 @@ use crate::session::{
     DisplayFrame,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
     message::Message,
-    render_thread::Frame,
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
 
@@ -283,7 +282,7 @@ impl Session {
     }
 
     /// Records whether a frame shows the last pose.
-    pub(super) fn record_shown(&mut self, frame: &Frame) {
+    pub(super) fn record_shown(&mut self, frame: &DisplayFrame) {
         self.playback.is_shown |= Arc::ptr_eq(&frame.inspection_scene, &self.inspection_scene);
     }
 

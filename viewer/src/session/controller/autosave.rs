@@ -14,11 +14,7 @@ use super::{
     Session,
     saving::{EditState, UnsavedChanges, unsaved_names, write_refusal},
 };
-use crate::{
-    Error,
-    error::report,
-    session::{RenderEvent, lock},
-};
+use crate::{Error, error::report, session::lock};
 use raysieve_scene::{atomic_file::replace, can_save_view, escaped};
 
 /// Time from an edit until its writing begins, unless another write is running. Further edits do not delay it.
@@ -292,7 +288,7 @@ impl Session {
     /// Searches on a thread of its own, because the files can be locked while edits are written.
     pub(super) fn report_earlier_autosaves(&self) {
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
-        let on_event = self.on_event.clone();
+        let events = self.events.clone();
         // Without a free thread, only the message is lost.
         let _ = thread::Builder::new()
             .name("earlier autosaves".to_owned())
@@ -303,7 +299,7 @@ impl Session {
                     file.message_about_others(&open)
                 };
                 if let Some(message) = message {
-                    lock(&on_event)(RenderEvent::problem(message));
+                    events.problem(message);
                 }
             });
     }

@@ -6,15 +6,12 @@ use std::sync::Arc;
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    commands::Command,
     debug_views::DebugViewRequest,
     derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
     difference::{error_map, image_label},
     inspection_scene::SceneView,
-    lock,
     message::Message,
     oidn_image::OidnImages,
-    render_thread::RenderEvent,
     transparency::Alpha,
 };
 use raysieve::{
@@ -28,6 +25,13 @@ impl Session {
     /// Returns the image with which the picture can be compared; `None` if there is none.
     pub(crate) fn compared(&self) -> Option<&Arc<ComparisonImage>> {
         self.compared.as_ref()
+    }
+
+    /// Compares the picture with this image from now on, instead of the one before.
+    pub(crate) fn compare_with(&mut self, image: Arc<ComparisonImage>) {
+        self.compared = Some(image);
+        self.compared_time = shown_time(&self.scene);
+        self.has_said_other_view = false;
     }
 
     /// Returns labels of the image with which the picture can be compared, the longest first: its name, with a remark if
@@ -71,7 +75,7 @@ impl Session {
                 format!("this is not the view of {name} any more; {home} shows that view again")
             });
             self.has_said_other_view = true;
-            lock(&self.on_event)(RenderEvent::message(message));
+            self.events.message(message);
         }
     }
 
@@ -140,8 +144,7 @@ impl Session {
         shown: &str,
     ) -> Option<Message> {
         self.set_debug_view(DebugView::Light);
-        let on_event = self.on_event.clone();
-        match DerivedImageThread::start(kind, compute, move |event| lock(&on_event)(event)) {
+        match DerivedImageThread::start(kind, compute, self.events.clone()) {
             Ok(thread) => {
                 self.derived = Some(thread);
                 Some(shown.into())
@@ -235,7 +238,7 @@ impl Session {
         // Without a thread, the background stays black.
         let _ = self.alpha.request(alpha);
         let counts = self.debug_view == DebugView::Samples;
-        self.render.send(Command::Counts(counts));
+        self.render.send(|commands| commands.counts = Some(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
         let wanted = is_measured.then(|| DebugViewRequest {
             inspection_scene: self.inspection_scene.clone(),

@@ -1,7 +1,7 @@
 //! Restricts the render to a region of the picture.
 
 use super::Session;
-use crate::session::{commands::Command, message::Message};
+use crate::session::message::Message;
 use raysieve::render::region::Region;
 
 impl Session {
@@ -21,7 +21,8 @@ impl Session {
             height: bottom - top + 1,
         };
         self.region = Some(region);
-        self.render.send(Command::Region(Some(region)));
+        self.render
+            .send(|commands| commands.region = Some(Some(region)));
         let Region { width, height, .. } = region;
         Some(Message::by_input(|input| {
             let whole = input.control("O", "Region, then a tap");
@@ -48,7 +49,7 @@ impl Session {
     /// Renders the whole picture again if only a region is rendered.
     pub(super) fn forget_region(&mut self) {
         if self.region.take().is_some() {
-            self.render.send(Command::Region(None));
+            self.render.send(|commands| commands.region = Some(None));
         }
     }
 }

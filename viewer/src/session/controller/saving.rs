@@ -11,7 +11,6 @@ use crate::{
     Error,
     error::report,
     session::{
-        commands::Command,
         editing::described,
         film::RequestedFilm,
         loader::shown_options,
@@ -126,7 +125,7 @@ impl Session {
     /// every pixel has a sample.
     pub(crate) fn request_film(&self) -> RequestedFilm {
         let (request, answer) = mpsc::channel();
-        self.render.send(Command::Film(request));
+        self.render.send(|commands| commands.films.push(request));
         RequestedFilm(answer)
     }
 

@@ -10,10 +10,7 @@ use std::{
 };
 
 use super::{LoadReason, LoadRequest, LoaderState, RecvError, RecvTimeoutError};
-use crate::{
-    Error,
-    session::{controller::SessionEvent, render_thread::RenderEvent},
-};
+use crate::{Error, session::controller::SessionEvent};
 use raysieve_scene::{LoadOptions, Scene, SceneFile, SceneLoader};
 
 /// Maximum number of poses per second, and number of steps of the time per second.
@@ -55,7 +52,7 @@ impl PoseTime {
     }
 }
 
-impl<T: Fn(RenderEvent)> LoaderState<T> {
+impl LoaderState {
     /// Waits for the next request and returns it. Meanwhile shows a requested pose once it is due.
     ///
     /// # Errors
@@ -111,12 +108,12 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     self.edited = loaded.scene.clone();
                     self.read = loaded.read.clone();
                     let loaded = SessionEvent::Loaded(Box::new(loaded));
-                    return (self.on_event)(RenderEvent::Session(loaded));
+                    return self.events.to_session(loaded);
                 }
                 Err(error) => {
                     self.poses = None;
                     let error = SessionEvent::PoseError(error.to_string());
-                    (self.on_event)(RenderEvent::Session(error));
+                    self.events.to_session(error);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 
-use super::{RenderEvent, RenderThreadState};
+use super::RenderThreadState;
 use crate::{
     Error,
     session::{
@@ -53,7 +53,7 @@ pub(super) struct RunningComparison {
     /// Picture of the film, which is displayed meanwhile.
     pub(super) picture: Arc<Picture>,
     /// Sample count of each pixel of the film; `None` unless frames contain sample counts.
-    pub(super) counts: Option<Vec<u32>>,
+    pub(super) counts: Option<Arc<Vec<u32>>>,
     /// Denoised version of `picture`; `None` without denoising.
     pub(super) preview: Option<Arc<Preview>>,
 }
@@ -151,7 +151,7 @@ fn turn_of([width, height]: [u32; 2], paths_per_second: f64) -> ((u32, u32), u32
     ((reduced(width), reduced(height)), 1)
 }
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Requests a comparison, or ends the one that is in progress or requested.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                     "strategies are compared on the whole picture; {whole} renders it instead of a region"
                 )
             });
-            (self.publisher.events.0)(RenderEvent::problem(problem));
+            self.publisher.events.problem(problem);
             return Ok(());
         }
         self.wants_comparison = true;
@@ -175,7 +175,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             let stops = input.control("c", "Compare strategies");
             format!("comparing all strategies; {stops} stops")
         });
-        (self.publisher.events.0)(RenderEvent::message(message));
+        self.publisher.events.message(message);
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     pub(super) fn cancel_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
             let message = "comparison of strategies stopped".to_owned();
-            (self.publisher.events.0)(RenderEvent::message(message));
+            self.publisher.events.message(message);
         }
         self.end_comparison()
     }
@@ -211,7 +211,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             Err(error) => {
                 // Memory for a copy of the film may be lacking.
                 let problem = format!("cannot compare strategies: {error}");
-                (self.publisher.events.0)(RenderEvent::problem(problem));
+                self.publisher.events.problem(problem);
                 return Ok(());
             }
         };
@@ -252,7 +252,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 return Err(error.into());
             }
             let problem = format!("{} is not compared: {error}", method.name());
-            (self.publisher.events.0)(RenderEvent::problem(problem));
+            self.publisher.events.problem(problem);
             running.methods.remove(place);
             // Rounds begin again, because the order of the methods has changed.
             running.turns = 0;

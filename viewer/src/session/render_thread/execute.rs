@@ -4,20 +4,20 @@ use std::time::Instant;
 
 use compaction::select::Strategy;
 
-use super::{RenderEvent, RenderThreadState};
+use super::RenderThreadState;
 use crate::{
     Error,
     session::{
-        commands::PendingCommands, controller::SessionEvent, inspection::PathQuery,
+        commands::Commands, controller::SessionEvent, inspection::PathQuery,
         noise_history::NoiseHistory, recent_stats::Recorder,
     },
 };
 use raysieve::render::part::Samples;
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Executes the commands. Returns whether a frame must be published even if the film does not change, because a
     /// setting of the frames has changed. After an error, `commands` are those that can be executed again.
-    pub(super) fn execute(&mut self, commands: &mut PendingCommands) -> Result<bool, Error> {
+    pub(super) fn execute(&mut self, commands: &mut Commands) -> Result<bool, Error> {
         let mut changed = false;
         if commands.view.is_some() || commands.restart || commands.samples.is_some() {
             self.end_comparison()?;
@@ -104,7 +104,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             };
             let query = wanted.take().map(|query| PathQuery { sample, ..query });
             if let Some(query) = query {
-                (self.publisher.events.0)(RenderEvent::Session(SessionEvent::Query(query)));
+                self.publisher.events.to_session(SessionEvent::Query(query));
             }
         }
         Ok(changed)
@@ -120,7 +120,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             if self.renderer.all_gpus_failed() {
                 return Err(error.into());
             }
-            (self.publisher.events.0)(RenderEvent::problem(error.to_string()));
+            self.publisher.events.problem(error.to_string());
         }
         self.recorder.set_strategy();
         self.stats = self.renderer.stats();

@@ -1,9 +1,9 @@
 //! Continues on the CPU after all GPUs have failed.
 
-use super::{RenderEvent, RenderThreadState};
+use super::RenderThreadState;
 use crate::{Error, session::controller::SessionEvent};
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Continues the render on the CPU after all GPUs have failed with `error`, and displays that. The film of the whole
     /// picture continues if a region was rendered, and the one that was set aside if strategies were compared.
     ///
@@ -24,7 +24,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             Ok(on_cpu) => *self.renderer = on_cpu,
             Err(why) => {
                 let problem = format!("the CPU cannot continue: {why}");
-                (self.publisher.events.0)(RenderEvent::problem(problem));
+                self.publisher.events.problem(problem);
                 return Err(failure.into());
             }
         }
@@ -38,7 +38,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         self.speed = 0.0;
         self.done = false;
         self.report_notes();
-        (self.publisher.events.0)(RenderEvent::Session(SessionEvent::GpusFailed));
+        self.publisher.events.to_session(SessionEvent::GpusFailed);
         Ok(())
     }
 }

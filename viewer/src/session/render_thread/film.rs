@@ -2,11 +2,11 @@
 
 use std::{iter, mem};
 
-use super::{RenderEvent, RenderThreadState};
+use super::RenderThreadState;
 use crate::{Error, session::film::FilmCopy};
 use raysieve::stages::Preview;
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Sends a copy of the film to all who wait for it, once every pixel of the requested picture has a sample. During
     /// a comparison of strategies, that is the film that is set aside. If the film cannot be copied, displays a problem.
     ///
@@ -31,7 +31,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                     Err(error) => {
                         // Memory for a copy of the film may be lacking.
                         let problem = format!("cannot save the film: {error}");
-                        (self.publisher.events.0)(RenderEvent::problem(problem));
+                        self.publisher.events.problem(problem);
                         continue;
                     }
                 },

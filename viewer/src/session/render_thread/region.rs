@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{RenderEvent, RenderThreadState, STILL};
+use super::{RenderThreadState, STILL};
 use crate::Error;
 use raysieve::{
     film::picture::Picture,
@@ -68,7 +68,7 @@ impl RegionRender {
     }
 }
 
-impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+impl RenderThreadState {
     /// Renders only this region from now on, once every pixel of the picture has a sample; `None` continues the whole
     /// picture.
     ///
@@ -122,7 +122,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 self.region.wanted = None;
                 self.region.whole = None;
                 let problem = format!("cannot render a region: {error}");
-                (self.publisher.events.0)(RenderEvent::problem(problem));
+                self.publisher.events.problem(problem);
                 Ok(())
             }
         }
