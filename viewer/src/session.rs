@@ -135,6 +135,12 @@ impl DisplayFrame {
             .map_or(&self.picture, |preview| &preview.picture)
     }
 
+    /// Returns whether another frame has the same picture, and the same denoised one.
+    pub(crate) fn has_same_picture(&self, other: &DisplayFrame) -> bool {
+        let denoised = |frame: &DisplayFrame| frame.preview.as_ref().map(Arc::as_ptr);
+        Arc::ptr_eq(&self.picture, &other.picture) && denoised(self) == denoised(other)
+    }
+
     /// Returns the statistics to display with this look. `denoise_ms` is set only if the denoised picture is displayed,
     /// and so never if a debug image replaces the picture (`in_debug_view`).
     pub(crate) fn stats_in(&self, look: Look, in_debug_view: bool) -> Stats {

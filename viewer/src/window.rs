@@ -244,8 +244,8 @@ impl ApplicationHandler<Wake> for App<'_> {
                 event_loop.exit();
             }
             WindowEvent::RedrawRequested => viewer.draw(),
-            WindowEvent::Resized(size) => viewer.resize(size),
-            WindowEvent::Occluded(is_occluded) => viewer.set_occluded(is_occluded),
+            WindowEvent::Resized(size) => viewer.screen.resize(size),
+            WindowEvent::Occluded(is_occluded) => viewer.screen.is_occluded = is_occluded,
             WindowEvent::MouseWheel { .. } | WindowEvent::Touch(_) => viewer.dismiss_hints(),
             // A key that was already held when the window got the focus was meant for another window.
             WindowEvent::KeyboardInput {
@@ -271,7 +271,7 @@ impl ApplicationHandler<Wake> for App<'_> {
         let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
-        if viewer.quits() {
+        if viewer.quits {
             return event_loop.exit();
         }
         let until = viewer.run_timers(Instant::now());

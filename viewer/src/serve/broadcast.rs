@@ -114,15 +114,15 @@ impl Broadcaster {
             ViewerRequest::Fly(right, up, ahead) => {
                 session.move_camera(Motion::Fly(Vec3::new(right, up, ahead)))
             }
-            ViewerRequest::Focus(column, row) => session.focus((column, row), session.size()),
+            ViewerRequest::Focus(column, row) => session.focus((column, row)),
             ViewerRequest::Inspect(column, row) => {
-                session.inspect((column, row), session.size());
+                session.inspect((column, row));
                 None
             }
             ViewerRequest::Pixel(column, row) => {
                 let (width, height) = session.size();
                 if column < width && row < height {
-                    session.ask_pixel((column, row), (width, height));
+                    session.ask_pixel((column, row));
                 }
                 return Ok(());
             }
@@ -310,8 +310,11 @@ impl Broadcaster {
             let frame = lock(&self.session).take_frame();
             let look = lock(&self.session).look();
             let has_new = frame.is_some();
+            let mut has_new_picture = false;
             if let Some(frame) = frame {
-                *lock(&self.frame) = Some(frame);
+                let last = lock(&self.frame).replace(frame.clone());
+                // The frames of a comparison of strategies have the same picture.
+                has_new_picture = !last.is_some_and(|last| last.has_same_picture(&frame));
             }
             let viewers = *self.viewers.borrow();
             if viewers == 0 {
@@ -340,7 +343,7 @@ impl Broadcaster {
                 drop(session);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
                 let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
-                    && (debug_image.is_some() || !has_new && alpha == sent.alpha);
+                    && (debug_image.is_some() || !has_new_picture && alpha == sent.alpha);
                 sent.alpha = alpha;
                 if !is_same || sent.debug_view != Some(debug_view) {
                     sent.look = None;

@@ -43,7 +43,7 @@ use raysieve::{
     inspect::debug_view::DebugView,
     render::{output::Look, region::Region, renderer::Renderer},
 };
-use raysieve_scene::{Camera, LoadOptions, Scene, SettingOverrides};
+use raysieve_scene::{LoadOptions, Scene, SettingOverrides};
 
 /// An interactive render: its render thread, camera, edits and display settings.
 pub(crate) struct Session {
@@ -369,55 +369,44 @@ impl Session {
         None
     }
 
-    /// Requests the path of the last sample of a pixel, given by column and row, of a picture of `size`.
-    /// `RenderEvent::Path` or a message follows.
+    /// Requests the path of the last sample of a pixel, given by column and row. `RenderEvent::Path` or a message
+    /// follows.
     ///
     /// The render thread looks up the number of that sample after the current wave. A later request replaces one that
     /// still waits for the wave.
-    pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
-        self.ask(pixel, size, QueryKind::Path);
+    pub(crate) fn inspect(&self, pixel: (u32, u32)) {
+        let query = self.query(pixel, QueryKind::Path);
+        self.render
+            .send(|commands| commands.last_sample = Some(query));
     }
 
-    /// Requests the description of a pixel, given by column and row, of a picture of `size`. `RenderEvent::Pixel`
-    /// follows, or a message after a failure. Nothing follows if a later request replaces this one, or if another pixel
-    /// is being described.
-    pub(crate) fn ask_pixel(&self, pixel: (u32, u32), size: (u32, u32)) {
-        self.ask(pixel, size, QueryKind::Pixel);
+    /// Requests the description of a pixel, given by column and row. `RenderEvent::Pixel` follows, or a message after a
+    /// failure. Nothing follows if a later request replaces this one, or if another pixel is being described.
+    pub(crate) fn ask_pixel(&self, pixel: (u32, u32)) {
+        let query = self.query(pixel, QueryKind::Pixel);
+        self.render.send(|commands| commands.pixel = Some(query));
     }
 
-    fn ask(&self, pixel: (u32, u32), size: (u32, u32), wanted: QueryKind) {
-        let query = PathQuery {
-            camera: self.orbit.camera(size),
-            size,
+    fn query(&self, pixel: (u32, u32), wanted: QueryKind) -> PathQuery {
+        PathQuery {
+            camera: self.orbit.camera(self.size),
+            size: self.size,
             pixel,
             sample: 0,
             wanted,
-        };
-        self.render.send(|commands| match wanted {
-            QueryKind::Pixel => commands.pixel = Some(query),
-            QueryKind::Path | QueryKind::Focus => commands.last_sample = Some(query),
-        });
+        }
     }
 
-    /// Requests the surface in a pixel, given by column and row, of a picture of `size`, to focus on it.
-    /// `SessionEvent::Focus` or a message follows. If the request fails at once, returns a message instead.
-    pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<Message> {
-        let camera = self.orbit.camera(size);
-        if camera.lens.is_none() {
+    /// Requests the surface in a pixel, given by column and row, to focus on it. `SessionEvent::Focus` or a message
+    /// follows. If the request fails at once, returns a message instead.
+    pub(crate) fn focus(&self, pixel: (u32, u32)) -> Option<Message> {
+        let mut query = self.query(pixel, QueryKind::Focus);
+        // A pinhole, because out of focus a pixel shows many places.
+        if query.camera.lens.take().is_none() {
             let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
             return Some(advice.into());
         }
-        self.start_query(PathQuery {
-            // A pinhole, because out of focus a pixel shows many places.
-            camera: Camera {
-                lens: None,
-                ..camera
-            },
-            size,
-            pixel,
-            sample: 0,
-            wanted: QueryKind::Focus,
-        })
+        self.start_query(query)
     }
 
     /// Starts a thread that executes a request. Returns a message if an earlier request is still being executed, unless

@@ -138,7 +138,7 @@ fn compute(
         }
     }
     while debug_view.follows_film() && !work.is_outdated() {
-        work.wait_until_outdated(FILM_INTERVAL);
+        work.wait(FILM_INTERVAL, true);
         let samples = film_samples();
         if samples != shown && !work.is_outdated() {
             shown = show(&accumulator, samples);

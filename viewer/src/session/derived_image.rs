@@ -84,7 +84,7 @@ impl DerivedImageThread {
                     }
                     Err(problem) => RenderEvent::problem(problem),
                 });
-                work.pause(PAUSE_SHARE * begun.elapsed());
+                work.wait(PAUSE_SHARE * begun.elapsed(), false);
             },
         )?;
         Ok(Self { kind, thread })

@@ -22,7 +22,7 @@ pub(super) struct FramePublisher {
     /// Place from which the session takes the newest frame.
     latest: LatestFrame,
     pub(super) events: EventSender,
-    pacing: FramePacing,
+    pub(super) pacing: FramePacing,
     /// Times at which frames were published in the last second.
     published: VecDeque<Instant>,
 }
@@ -109,15 +109,6 @@ impl FramePublisher {
             pacing: FramePacing::new(interval),
             published: VecDeque::new(),
         }
-    }
-
-    pub(super) fn pacing(&self) -> &FramePacing {
-        &self.pacing
-    }
-
-    /// Records that the view has changed, so that its first frame may be published early.
-    pub(super) fn record_view_change(&mut self) {
-        self.pacing.record_view_change();
     }
 
     /// Publishes a frame whose making began at `begun`. Notifies viewers unless the frame replaces one that was not

@@ -67,17 +67,20 @@ pub(super) struct Loader(Sender<LoadRequest>);
 
 /// A request to the loader thread: to load files, to prepare a renderer for edits, to pose the scene, to note that
 /// edits were saved, or to end.
-enum LoadRequest {
+pub(super) enum LoadRequest {
     /// Loads scenes again whose files have changed, because a watched folder has.
     CheckFiles,
-    /// Loads this scene or model file, which a user opened.
+    /// Loads this scene or model file, which a user opened. `SessionEvent::Loaded` or a message follows.
     Open(PathBuf),
     /// Prepares a renderer for the first scene, which is the second with edits. Ignored unless the second is
-    /// the scene last loaded or saved.
+    /// the scene last loaded or saved. `SessionEvent::Loaded` or a message follows, unless a later request or a reload
+    /// makes this one obsolete.
     Edit(Arc<Scene>, Arc<Scene>),
     /// Shows the animations of the displayed scene at a time. Replaces an earlier request that is not executed yet.
+    /// `SessionEvent::Loaded` or `SessionEvent::PoseError` follows, unless a later request or an opened scene makes this
+    /// one obsolete.
     Pose(PoseRequest),
-    /// Tells the loader that the scene was saved to its file.
+    /// Tells the loader that the scene was saved to its file. From then on, these edits count as unedited.
     Saved {
         /// Scene that the file contains now.
         saved: Arc<Scene>,
@@ -138,39 +141,16 @@ impl Loader {
         Ok(Self(sender))
     }
 
-    /// Requests that another scene or model file be loaded; `SessionEvent::Loaded` or a message follows.
-    pub(super) fn open(&self, path: PathBuf) {
+    /// Sends a request, which the thread executes later.
+    pub(super) fn send(&self, request: LoadRequest) {
         // The thread listens until this handle is dropped.
-        let _ = self.0.send(LoadRequest::Open(path));
-    }
-
-    /// Requests a renderer for `scene`, which is `read` with edits; `SessionEvent::Loaded` or a message
-    /// follows. Nothing follows if a later request or a reload makes this one obsolete.
-    pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
-        let _ = self.0.send(LoadRequest::Edit(scene, read));
-    }
-
-    /// Requests the displayed scene at another time; `SessionEvent::Loaded` or `SessionEvent::PoseError` follows. Nothing
-    /// follows if a later request or an opened scene makes this one obsolete.
-    pub(super) fn pose(&self, request: PoseRequest) {
-        let _ = self.0.send(LoadRequest::Pose(request));
-    }
-
-    /// Tells the loader that `saved`, which is `read` with edits, has been saved to the scene file. From then on these
-    /// edits count as unedited. `scene` also contains the edits that could not be saved.
-    pub(super) fn saved(&self, saved: Arc<Scene>, scene: Arc<Scene>, read: Arc<Scene>) {
-        let _ = self.0.send(LoadRequest::Saved { saved, scene, read });
-    }
-
-    /// Tells the loader that all GPUs have failed, so that it prepares renderers on the CPU from now on.
-    pub(super) fn use_cpu(&self) {
-        let _ = self.0.send(LoadRequest::UseCpu);
+        let _ = self.0.send(request);
     }
 }
 
 impl Drop for Loader {
     fn drop(&mut self) {
-        let _ = self.0.send(LoadRequest::End);
+        self.send(LoadRequest::End);
     }
 }
 

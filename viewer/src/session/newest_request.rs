@@ -140,21 +140,12 @@ impl<R: Clone, T> Work<R, T> {
         state.closed || state.requests != self.number
     }
 
-    /// Waits until the work is outdated, but no longer than `time`.
-    pub(super) fn wait_until_outdated(&self, time: Duration) {
-        self.wait(time, |state| state.requests != self.number);
-    }
-
-    /// Waits for this time, or until the handle is dropped.
-    pub(super) fn pause(&self, time: Duration) {
-        self.wait(time, |_| false);
-    }
-
-    /// Waits until `ends` returns true or the handle is dropped, but no longer than `time`. The state is locked while
-    /// `ends` runs.
-    fn wait(&self, time: Duration, ends: impl Fn(&State<R, T>) -> bool) {
+    /// Waits for this time, or until the handle is dropped or, if `is_urgent`, the work is outdated.
+    pub(super) fn wait(&self, time: Duration, is_urgent: bool) {
         let state = lock(&self.shared.state);
-        let goes_on = |state: &mut State<R, T>| !state.closed && !ends(state);
+        let goes_on = |state: &mut State<R, T>| {
+            !state.closed && !(is_urgent && state.requests != self.number)
+        };
         let waited = self.shared.changed.wait_timeout_while(state, time, goes_on);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }

@@ -124,26 +124,15 @@ impl Orbit {
     /// the target. The target is clamped to a sphere around the scene's target, and the camera moves along. The
     /// sphere's radius is 100 times the distance between the scene's camera and its target.
     pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
-        let Camera {
-            origin,
-            target,
-            up: pole,
-            projection,
-            ..
-        } = self.camera((width, height));
-        let from_target = origin - target;
-        let seen_width = match projection {
+        let distance = (self.camera.origin - self.camera.target).length();
+        let seen_width = match self.camera((width, height)).projection {
             Projection::Perspective { fov_degrees } => {
-                2.0 * from_target.length() * libm::tanf(fov_degrees.to_radians() / 2.0)
+                2.0 * distance * libm::tanf(fov_degrees.to_radians() / 2.0)
             }
             Projection::Orthographic { width } => width,
         };
         let seen = seen_width * width.min(height) as f32 / width as f32;
-        let direction = from_target.normalize_or(Vec3::Z);
-        let rightwards = pole
-            .cross(direction)
-            .normalize_or(direction.any_orthonormal_vector());
-        let upwards = direction.cross(rightwards);
+        let [rightwards, upwards, _] = self.axes();
         self.shift((rightwards * right + upwards * up) * seen);
     }
 
@@ -151,15 +140,17 @@ impl Orbit {
     /// the scene's camera and its target. The target is clamped to a sphere of 100 units around the scene's target, and
     /// the camera moves along.
     pub(super) fn fly(&mut self, by: Vec3) {
-        let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
-        let rightwards = self
-            .camera
-            .up
-            .cross(direction)
-            .normalize_or(direction.any_orthonormal_vector());
-        let upwards = direction.cross(rightwards);
+        let [rightwards, upwards, direction] = self.axes();
         let home_distance = self.home.origin.distance(self.home.target);
         self.shift((rightwards * by.x + upwards * by.y - direction * by.z) * home_distance);
+    }
+
+    /// Returns the unit vectors to the right, up and backwards of the camera.
+    fn axes(&self) -> [Vec3; 3] {
+        let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
+        let sideways = self.camera.up.cross(direction);
+        let rightwards = sideways.normalize_or(direction.any_orthonormal_vector());
+        [rightwards, direction.cross(rightwards), direction]
     }
 
     /// Moves camera and target by a vector in world space. The target is clamped to a sphere around the scene's target,

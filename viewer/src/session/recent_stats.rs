@@ -16,7 +16,7 @@ use self::interval::{Interval, part};
 use super::{
     noise_history::NoisePoint,
     quantile::weighted_quantile,
-    strategy_comparison::{ComparisonProgress, MeasuredBounce, StrategyComparison},
+    strategy_comparison::{ComparisonProgress, StrategyComparison},
 };
 use raysieve::{
     render::stats::{BounceStats, Stats},
@@ -137,7 +137,7 @@ impl Recent {
                 ..Self::of_intervals(&[], stats, pixels)
             }
         } else {
-            Self::of_intervals(&[&Interval::of(stats, 1.0)], stats, pixels)
+            Self::of_intervals(&[&Interval::of(stats)], stats, pixels)
         };
         Self {
             paths_per_second: stats.paths_per_second,
@@ -205,7 +205,7 @@ impl Recent {
     }
 
     /// Replaces times and lanes by those that were measured during a comparison of strategies.
-    fn set_measured(&mut self, measured: &[MeasuredBounce], lane_use: f64) {
+    fn set_measured(&mut self, measured: &[RecentBounce], lane_use: f64) {
         for (bounce, measured) in self.bounces.iter_mut().zip(measured) {
             bounce.times = measured.times;
             bounce.lane_use = measured.lane_use;

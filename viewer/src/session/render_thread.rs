@@ -315,7 +315,7 @@ impl RenderThreadState {
             Some(_) => 1,
             None => self.stats.spp,
         };
-        if changed || !self.is_working() || self.publisher.pacing().is_due(samples) {
+        if changed || !self.is_working() || self.publisher.pacing.is_due(samples) {
             self.publish()?;
             if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
                 self.render_in(size)?;
@@ -341,7 +341,7 @@ impl RenderThreadState {
         let is_still = self.moved.elapsed() >= STILL;
         let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
         self.renderer.set_pace(Pace::Watched(self.interval / share));
-        let (commands, pacing, paused) = (&self.commands, self.publisher.pacing(), self.paused);
+        let (commands, pacing, paused) = (&self.commands, &self.publisher.pacing, self.paused);
         let enough = |samples: u32| {
             // Each view that was begun gets its first sample before the next command is executed.
             let begun = samples > 0 || !pacing.is_waiting();
@@ -441,7 +441,7 @@ impl RenderThreadState {
     /// Returns the requested width and height of the picture in pixels, also while a smaller preview is rendered.
     fn size(&self) -> (u32, u32) {
         let of_film = match &self.comparison {
-            Some(running) => running.film().header.stats.size,
+            Some(running) => running.film.header.stats.size,
             None => self.stats.size,
         };
         self.preview_of.unwrap_or(of_film.into())

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{
     quantile::{median, median_interval},
-    recent_stats::StageTimes,
+    recent_stats::{RecentBounce, StageTimes},
 };
 use raysieve::{
     Error,
@@ -93,21 +93,9 @@ pub(crate) struct StrategyComparison {
     pub(crate) compact_us: f64,
     /// Bounces in which compaction saves more time than it costs.
     pub(crate) pays: Pays,
-    /// Figures of each bounce.
+    /// Times, use of lanes and savings of each bounce, as medians over the rounds. Their other figures are 0.
     #[serde(skip)]
-    pub(crate) bounces: Vec<MeasuredBounce>,
-}
-
-/// The figures of one bounce, as medians over the rounds of a comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct MeasuredBounce {
-    /// Times of the stages for one sample of every pixel.
-    pub(crate) times: StageTimes,
-    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
-    pub(crate) lane_use: f64,
-    /// Time in microseconds that the stages besides compaction take less than with `off`, for one sample of every pixel.
-    /// `None` if one of the two has no times of stages.
-    pub(crate) saved_us: Option<f64>,
+    pub(crate) bounces: Vec<RecentBounce>,
 }
 
 /// The result of comparing a strategy's speed with that of `off`.
@@ -332,18 +320,18 @@ fn log_seconds_at(turns: &[Turn], number: usize) -> Option<f64> {
 }
 
 /// Returns the medians of the figures of each bounce over the turns. Savings are not known.
-fn medians(turns: &[Turn]) -> Vec<MeasuredBounce> {
+fn medians(turns: &[Turn]) -> Vec<RecentBounce> {
     let bounces = turns.iter().map(|turn| turn.bounces.len()).min();
     let bounce = |place: usize| {
         let of = |figure: &dyn Fn(&(StageTimes, f64)) -> f64| {
             median(turns.iter().map(|turn| figure(&turn.bounces[place])))
         };
-        MeasuredBounce {
+        RecentBounce {
             times: StageTimes(std::array::from_fn(|stage| {
                 of(&|(times, _)| times.0[stage])
             })),
             lane_use: of(&|(_, lane_use)| *lane_use),
-            saved_us: None,
+            ..RecentBounce::default()
         }
     };
     (0..bounces.unwrap_or(0)).map(bounce).collect()
@@ -351,8 +339,8 @@ fn medians(turns: &[Turn]) -> Vec<MeasuredBounce> {
 
 /// Sets the savings of a method's bounces from the times of the same bounces with `off`. Returns the bounces in which
 /// compaction pays.
-fn set_savings(bounces: &mut [MeasuredBounce], off: &[MeasuredBounce]) -> Pays {
-    let has_times = |bounces: &[MeasuredBounce]| {
+fn set_savings(bounces: &mut [RecentBounce], off: &[RecentBounce]) -> Pays {
+    let has_times = |bounces: &[RecentBounce]| {
         let mut times = bounces.iter().map(|bounce| bounce.times.total());
         times.any(|time| time > 0.0)
     };

@@ -133,7 +133,7 @@ fn trace(
         if pixels <= limit {
             break;
         }
-        work.wait_until_outdated(STILL);
+        work.wait(STILL, true);
         if work.is_outdated() {
             break;
         }

@@ -11,7 +11,7 @@ use egui::{
 use glam::Vec3;
 
 use self::numbers::{edited, kept, number, parsed, rounded};
-use super::theme::color;
+use super::{theme::color, view::choice};
 use crate::{
     overlay::colors::{ACCENT, WARNING},
     session::{Action, Change, Continuity, PartInfo, Property, ScreenAction, Session},
@@ -21,11 +21,11 @@ use raysieve_scene::{FieldValue, NumberKind, Part};
 /// The state of the editor. It exists also while the editor is hidden.
 #[derive(Default)]
 pub(super) struct Editor {
-    is_open: bool,
+    pub(super) is_open: bool,
     /// Value that the pointer is dragging.
     dragged: Option<(Part, &'static str)>,
     /// Value whose last entry was refused, and the reason, which is displayed until the next input.
-    refusal: Option<(Part, &'static str, String)>,
+    pub(super) refusal: Option<(Part, &'static str, String)>,
 }
 
 /// Labels of the tools with their actions and explanations.
@@ -72,20 +72,10 @@ impl Editor {
         }
     }
 
-    /// Returns whether the editor is displayed.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
     /// Hides the editor. Returns whether it was displayed.
     pub(super) fn close(&mut self) -> bool {
         self.refusal = None;
         std::mem::take(&mut self.is_open)
-    }
-
-    /// Removes the explanation of a refused entry, because another input has followed.
-    pub(super) fn forget_refusal(&mut self) {
-        self.refusal = None;
     }
 
     /// Adds the editor's widgets, and applies what the user does with them. Calls `act` with the action of a button.
@@ -127,23 +117,25 @@ impl Editor {
             if previous.clicked() {
                 session.choose_part(false);
             }
-            let next = ui.spacing().interact_size.x;
             let name = session.selected_name();
             let name = name.unwrap_or_else(|| "nothing selected".to_owned());
-            let parts = ComboBox::from_id_salt("part")
+            let width = (ui.available_width() - ui.spacing().interact_size.x).max(20.0);
+            let list = ComboBox::from_id_salt("part")
                 .selected_text(RichText::new(name).color(color(ACCENT)))
-                .width((ui.available_width() - next).max(20.0))
+                .width(width)
                 .truncate();
-            let list = parts.show_ui(ui, |ui| {
-                let selected = session.selected_listed_part();
-                for PartInfo { part, name } in session.parts() {
-                    if ui.selectable_label(selected == Some(part), name).clicked() {
-                        // The part may be gone after a reload.
-                        let _ = session.select(part);
-                    }
-                }
-            });
-            describe(ui, &list.response, "part of the scene");
+            let parts = session.parts().into_iter();
+            let parts = parts.map(|PartInfo { part, name }| (Some(part), name));
+            let selected = session.selected_listed_part();
+            // A long name leaves room for the button after it.
+            let size = egui::vec2(width, ui.spacing().interact_size.y);
+            let shown = ui.allocate_ui(size, |ui| choice(ui, list, parts, &selected));
+            let (list, part) = shown.inner;
+            if let Some(part) = part.flatten() {
+                // The part may be gone after a reload.
+                let _ = session.select(part);
+            }
+            describe(ui, &list, "part of the scene");
             let following = ui.button(">").on_hover_text("next part (m)");
             describe(ui, &following, "next part");
             if following.clicked() {
@@ -213,33 +205,27 @@ impl Editor {
         property: &Property,
         label: egui::Id,
     ) -> Option<FieldValue> {
-        match (property.value, property.number) {
+        let refused = RefCell::new(None);
+        let new = match (property.value, property.number) {
             (FieldValue::Number(value), Some(kind)) if kind.is_choice() => {
-                choice(ui, value, &kind, label).map(FieldValue::Number)
+                named_number(ui, value, &kind, label).map(FieldValue::Number)
             }
             (FieldValue::Number(value), Some(kind)) => {
-                let refused = RefCell::new(None);
-                let new = slider(ui, value, &kind, label, &refused);
-                if let Some(text) = refused.into_inner() {
-                    let reason = format!("{text} not set; it is no number");
-                    self.refusal = Some((part, property.id, reason));
-                }
-                new.map(FieldValue::Number)
+                slider(ui, value, &kind, label, &refused).map(FieldValue::Number)
             }
             (FieldValue::Color(value), _) => {
-                let refused = RefCell::new(None);
-                let new = color_fields(ui, value, label, &refused);
-                if let Some(text) = refused.into_inner() {
-                    let reason = format!("{text} not set; it is no number");
-                    self.refusal = Some((part, property.id, reason));
-                }
-                new.map(FieldValue::Color)
+                color_fields(ui, value, label, &refused).map(FieldValue::Color)
             }
             // Every number has a kind, and no property has another value.
             (FieldValue::Number(_) | FieldValue::Absorption(_) | FieldValue::Background(_), _) => {
                 None
             }
+        };
+        if let Some(text) = refused.into_inner() {
+            let reason = format!("{text} not set; it is no number");
+            self.refusal = Some((part, property.id, reason));
         }
+        new
     }
 
     /// Returns how a change of a value relates to the one before it: all changes of one drag are undone together.
@@ -270,18 +256,12 @@ fn describe(ui: &Ui, widget: &Response, name: &str) {
 }
 
 /// Adds a list of named numbers. Returns the number that the user selects.
-fn choice(ui: &mut Ui, value: f32, kind: &NumberKind, label: egui::Id) -> Option<f32> {
-    let mut new = None;
+fn named_number(ui: &mut Ui, value: f32, kind: &NumberKind, label: egui::Id) -> Option<f32> {
     let list = ComboBox::from_id_salt("choice").selected_text(kind.name_of(value).unwrap_or(""));
-    let list = list.show_ui(ui, |ui| {
-        for (number, name) in kind.names.iter().enumerate() {
-            let number = kind.min + number as f32;
-            if ui.selectable_label(number == value, *name).clicked() {
-                new = Some(number);
-            }
-        }
-    });
-    list.response.labelled_by(label);
+    let names = kind.names.iter().enumerate();
+    let numbers = names.map(|(number, name)| (kind.min + number as f32, *name));
+    let (list, new) = choice(ui, list, numbers, &value);
+    list.labelled_by(label);
     new
 }
 

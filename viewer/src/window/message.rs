@@ -10,7 +10,7 @@ use egui::{
 use super::theme::color;
 use crate::{
     error::report,
-    overlay::colors::{BRIGHT, DIM, WARNING},
+    overlay::colors::{BRIGHT, Color, WARNING},
     session::add_problem,
 };
 use raysieve_scene::escaped;
@@ -47,15 +47,8 @@ pub(super) enum MessageKind {
     PathNote,
 }
 
-/// A line that is displayed with the messages as long as the window passes it to [`Messages::show`].
-pub(super) enum Line {
-    /// A text.
-    Text(String),
-    /// A less important text.
-    Hint(String),
-    /// The text of a problem.
-    Problem(String),
-}
+/// A line with its color, which is displayed with the messages as long as the window passes it to [`Messages::show`].
+pub(super) type Line = (Color, String);
 
 /// Minimum display time of a message.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
@@ -211,13 +204,8 @@ impl Messages {
             let text = RichText::new(&note.text).color(color(BRIGHT));
             ui.add(Label::new(text).wrap().selectable(true));
         }
-        for line in lines {
-            let text = match line {
-                Line::Text(text) => RichText::new(text).color(color(BRIGHT)),
-                Line::Hint(text) => RichText::new(text).color(color(DIM)),
-                Line::Problem(text) => RichText::new(text).color(color(WARNING)),
-            };
-            ui.add(Label::new(text).wrap());
+        for (line, text) in lines {
+            ui.add(Label::new(RichText::new(text).color(color(*line))).wrap());
         }
     }
 }

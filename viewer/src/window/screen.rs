@@ -26,16 +26,16 @@ pub(super) struct Screen {
     // Dropped before the window.
     painter: Painter,
     widgets: egui_winit::State,
-    window: Arc<Window>,
+    pub(super) window: Arc<Window>,
     /// Shapes of the last pass of the widgets, and changes of textures since the last redraw.
     shapes: Vec<egui::epaint::ClippedShape>,
     textures: TexturesDelta,
     /// Width and height of the window's content in physical pixels; never 0.
-    size: (u32, u32),
+    pub(super) size: (u32, u32),
     /// Whether other windows cover the window completely.
-    is_occluded: bool,
+    pub(super) is_occluded: bool,
     /// Minimum interval between redraws that show new frames.
-    interval: Duration,
+    pub(super) interval: Duration,
     /// Time of the next redraw; `None` if no redraw is requested.
     due: Option<Instant>,
     /// Time of the last redraw; at first the time of opening.
@@ -211,21 +211,11 @@ impl Screen {
         self.context().set_zoom_factor(zoom);
     }
 
-    /// Returns the width and height of the window's content in physical pixels; never 0.
-    pub(super) fn size(&self) -> (u32, u32) {
-        self.size
-    }
-
     /// Returns the width and height of the window's content in pixels at [`scale`](Self::scale) 1.
     pub(super) fn logical_size(&self) -> (f64, f64) {
         let (width, height) = self.size;
         let scale = f64::from(self.scale());
         (f64::from(width) / scale, f64::from(height) / scale)
-    }
-
-    /// Returns the window, as the parent of dialogs.
-    pub(super) fn window(&self) -> &Window {
-        &self.window
     }
 
     /// Returns the number of physical pixels per pixel at scale 1. This is the scale of the desktop or, on a large monitor
@@ -246,21 +236,11 @@ impl Screen {
         position.ok().map(Into::into)
     }
 
-    /// Returns the minimum interval between redraws.
-    pub(super) fn interval(&self) -> Duration {
-        self.interval
-    }
-
     /// Switches the window between full screen and its former size.
     pub(super) fn switch_full_screen(&self) {
         let is_full = self.is_full_screen();
         self.window
             .set_fullscreen((!is_full).then_some(Fullscreen::Borderless(None)));
-    }
-
-    /// Records whether other windows cover the window completely.
-    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
-        self.is_occluded = is_occluded;
     }
 
     /// Returns whether the window is visible, as far as the desktop tells: neither minimized nor covered.
@@ -279,10 +259,6 @@ impl Screen {
     /// Returns whether the window fills the screen.
     pub(super) fn is_full_screen(&self) -> bool {
         self.window.fullscreen().is_some()
-    }
-
-    pub(super) fn set_title(&self, title: &str) {
-        self.window.set_title(title);
     }
 
     /// Records the window's new size, and requests a redraw. Ignores the empty size of a minimized window.

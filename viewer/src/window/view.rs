@@ -18,6 +18,7 @@ use rayon::ThreadPool;
 
 pub(super) use self::{
     dialogs::{Answer, NamePrompt, Pending, Question},
+    menu::choice,
     picture::WHOLE,
     time_bar::HEIGHT as TIME_BAR_HEIGHT,
 };
@@ -29,7 +30,7 @@ use self::{
 use super::{
     editor::Editor,
     layout::{Layout, Placement},
-    message::{Line, MessageKind, Messages},
+    message::{MessageKind, Messages},
     painter::Painter,
     wipe::Wipe,
 };
@@ -37,6 +38,7 @@ use crate::{
     overlay::{
         self, FigureFormat, Overlay, Units,
         canvas::Area,
+        colors::{BRIGHT, DIM, WARNING},
         fitted::{Fitted, Zoom},
         scale_for,
     },
@@ -51,18 +53,18 @@ use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::
 /// the caller must request.
 pub(super) struct View {
     /// Newest frame; `None` before the first.
-    frame: Option<DisplayFrame>,
+    pub(super) frame: Option<DisplayFrame>,
     /// Debug image that is displayed instead of the frame's picture; `None` displays the picture.
-    debug_image: Option<Arc<DebugImage>>,
+    pub(super) debug_image: Option<Arc<DebugImage>>,
     /// Alpha of the picture, which is displayed over a checkerboard; `None` displays it as it is.
     alpha: Option<Alpha>,
     /// Inspected path that is drawn over the picture; `None` if there is none.
     path: Option<InspectedPath>,
     overlay: Overlay,
-    placement: Placement,
-    units: Units,
+    pub(super) placement: Placement,
+    pub(super) units: Units,
     /// Area of the picture in physical pixels when it was last displayed; `None` before the first frame.
-    shown: Option<Fitted>,
+    pub(super) shown: Option<Fitted>,
     /// How the picture was made that the graphics card has; `None` if it must be made again.
     reduced: Option<Reduced>,
     /// Whether the first hints are displayed.
@@ -77,19 +79,20 @@ pub(super) struct View {
     drag: Option<Drag>,
     /// Displayed part of the picture.
     zoom: Zoom,
-    /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`].
-    text_scale: f32,
+    /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`]. It does not include the
+    /// scale of the monitor.
+    pub(super) text_scale: f32,
     /// Whether the pixel under the pointer is described.
     pub(super) describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
-    pointed: Option<(u32, u32)>,
+    pub(super) pointed: Option<(u32, u32)>,
     /// Newest answer about a pixel, which may be another one than `pointed`.
-    pixel_info: Option<PixelInfo>,
-    keys: KeyList,
+    pub(super) pixel_info: Option<PixelInfo>,
+    pub(super) keys: KeyList,
     pub(super) editor: Editor,
     /// Height of the editor's panel in points when it was last displayed.
     editor_height: f32,
-    messages: Messages,
+    pub(super) messages: Messages,
     /// Name of a file that is typed; `None` if none is.
     pub(super) prompt: Option<NamePrompt>,
     /// Question about unsaved changes; `None` if there is none.
@@ -192,10 +195,12 @@ impl View {
             self.figures.forget();
             self.figures_time = Instant::now();
         }
-        self.frame = Some(frame);
-        if self.debug_image.is_none() {
+        let last = self.frame.as_ref();
+        let is_same = last.is_some_and(|last| last.has_same_picture(&frame));
+        if self.debug_image.is_none() && !is_same {
             self.reduced = None;
         }
+        self.frame = Some(frame);
     }
 
     /// Displays a debug image instead of the picture; `None` displays the picture again.
@@ -214,11 +219,6 @@ impl View {
             self.alpha = alpha;
             self.reduced = None;
         }
-    }
-
-    /// Returns the displayed debug image; `None` if the picture is displayed.
-    pub(super) fn debug_image(&self) -> Option<&Arc<DebugImage>> {
-        self.debug_image.as_ref()
     }
 
     /// Displays an inspected path in place of the previous one, until the camera or the scene changes. Displays a
@@ -284,29 +284,10 @@ impl View {
         self.messages.expire(now)
     }
 
-    /// Returns whether a message is displayed that disappears by itself.
-    pub(super) fn has_timed_message(&self) -> bool {
-        self.messages.has_timed()
-    }
-
-    pub(super) fn frame(&self) -> Option<&DisplayFrame> {
-        self.frame.as_ref()
-    }
-
-    /// Returns place and amount of the figures.
-    pub(super) fn placement(&self) -> Placement {
-        self.placement
-    }
-
     /// Displays the figures in the next place, and displays a message about it.
     pub(super) fn switch_placement(&mut self) {
         self.placement = self.placement.next();
         self.say(self.placement.message().to_owned(), MessageKind::Note);
-    }
-
-    /// Returns the units of the table of bounces.
-    pub(super) fn units(&self) -> Units {
-        self.units
     }
 
     /// Displays the table of bounces in the next units, and displays a message about it.
@@ -317,12 +298,6 @@ impl View {
             format!("figures: {}", self.units.label()),
             MessageKind::Note,
         );
-    }
-
-    /// Returns the factor of the text's size that the user has chosen, in [`TEXT_SCALES`]; 1 is the default. It does
-    /// not include the scale of the monitor.
-    pub(super) fn text_scale(&self) -> f32 {
-        self.text_scale
     }
 
     /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
@@ -351,16 +326,6 @@ impl View {
         self.zoom = Zoom::default();
     }
 
-    /// Returns column and row of the pixel under the pointer; `None` outside the picture.
-    pub(super) fn pointed(&self) -> Option<(u32, u32)> {
-        self.pointed
-    }
-
-    /// Stores the session's answer about a pixel, for the description of that pixel.
-    pub(super) fn set_pixel_info(&mut self, info: PixelInfo) {
-        self.pixel_info = Some(info);
-    }
-
     /// Compares the picture side by side with an image, or ends the comparison.
     pub(super) fn switch_wipe(&mut self, image: &Arc<ComparisonImage>) {
         self.wipe = match self.wipe {
@@ -374,31 +339,10 @@ impl View {
         self.wipe = Some(Wipe::new(image.clone()));
     }
 
-    /// Returns the area of the picture when it was last displayed; `None` before the first frame.
-    pub(super) fn shown(&self) -> Option<&Fitted> {
-        self.shown.as_ref()
-    }
-
-    /// Displays or hides the list of keys.
-    pub(super) fn switch_keys(&mut self) {
-        self.keys.switch();
-    }
-
-    /// Scrolls the list of keys by a key, named as in the table of controls. Returns `false` if the list is hidden, or the
-    /// key does not scroll.
-    pub(super) fn scroll_keys(&mut self, chord: &str) -> bool {
-        self.keys.scroll(chord)
-    }
-
     /// Displays a message for some seconds; see [`Messages::add`].
     pub(super) fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
         let text = message.into().for_keyboard().clone();
         self.messages.add(text, kind, Instant::now());
-    }
-
-    /// Returns the time at which the next message disappears; `None` if there is no message.
-    pub(super) fn messages_until(&self) -> Option<Instant> {
-        self.messages.until()
     }
 
     /// Adds all widgets of the window, whose content has `size` physical pixels. Returns what the user asks for. Removes
@@ -454,15 +398,15 @@ impl View {
         let mut lines = Vec::new();
         // The loader has printed it.
         if let Some(error) = session.scene_error() {
-            lines.push(Line::Problem(error.to_owned()));
+            lines.push((WARNING, error.to_owned()));
         }
         if self.describes_pixel {
             let texts = self.pixel_lines().into_iter();
-            lines.extend(texts.filter(|text| !text.is_empty()).map(Line::Text));
+            lines.extend(texts.map(|text| (BRIGHT, text)));
         }
         if self.has_hints {
             let hints = session::hints(session.animation().is_some());
-            lines.extend(hints.map(|hint| Line::Hint(hint.to_owned())));
+            lines.extend(hints.map(|hint| (DIM, hint.to_owned())));
         }
         // The messages do not cover the pixel that they describe.
         let pointer = ui.input(|input| input.pointer.hover_pos());
@@ -481,7 +425,7 @@ impl View {
         session: &mut Session,
         requests: &mut Vec<Request>,
     ) {
-        if !self.editor.is_open() {
+        if !self.editor.is_open {
             return;
         }
         let region = beside.unwrap_or_else(|| {

@@ -16,7 +16,6 @@ use std::{
 };
 
 use winit::{
-    dpi::PhysicalSize,
     event::WindowEvent,
     event_loop::{ActiveEventLoop, EventLoopProxy},
 };
@@ -51,7 +50,7 @@ use raysieve_scene::Scene;
 
 /// The state of an open window.
 pub(super) struct Viewer {
-    screen: Screen,
+    pub(super) screen: Screen,
     /// Settings as loaded at the start; what the user changes since then is only in `view` and `screen`.
     settings: Settings,
     /// Size of the window when it was opened, in logical pixels.
@@ -68,7 +67,7 @@ pub(super) struct Viewer {
     /// Pixel about which the session was asked; `None` if no answer is awaited.
     asked: Option<(u32, u32)>,
     /// Whether the user has quit, so that the event loop must end.
-    quits: bool,
+    pub(super) quits: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Threads that are saving pictures, or have finished but are not joined yet.
@@ -148,7 +147,7 @@ impl Viewer {
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
-        let session = Session::start(renderer, scene, options, screen.interval(), on_event)
+        let session = Session::start(renderer, scene, options, screen.interval, on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
         if let Some(image) = session.compared() {
             view.switch_wipe(image);
@@ -180,7 +179,7 @@ impl Viewer {
     /// Executes an action.
     pub(super) fn act(&mut self, action: Action) {
         let hinted = self.view.hide_hints();
-        self.view.editor.forget_refusal();
+        self.view.editor.refusal = None;
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
@@ -209,10 +208,10 @@ impl Viewer {
             Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
-                self.view.set_text_scale(self.view.text_scale() + TEXT_STEP);
+                self.view.set_text_scale(self.view.text_scale + TEXT_STEP);
             }
             Action::Screen(ScreenAction::SmallerText) => {
-                self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
+                self.view.set_text_scale(self.view.text_scale - TEXT_STEP);
             }
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::ExportFigures) => self.ask_name(Proposal::Figures),
@@ -220,7 +219,7 @@ impl Viewer {
             Action::Screen(ScreenAction::CopyFiguresAsJson) => {
                 self.copy_figures(FigureFormat::Json);
             }
-            Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
+            Action::Screen(ScreenAction::Keys) => self.view.keys.switch(),
             Action::Screen(ScreenAction::Save) => self.save(),
             Action::Screen(ScreenAction::SaveAs) => self.ask_name(Proposal::Picture),
             Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(Proposal::Scene),
@@ -244,7 +243,7 @@ impl Viewer {
 
     /// Handles the gain of the keyboard focus.
     pub(super) fn handle_focus(&mut self) {
-        self.keyboard.handle_focus();
+        self.keyboard.has_new_focus = true;
         if self.opened_position.is_none() {
             self.opened_position = self.screen.position();
         }
@@ -268,7 +267,7 @@ impl Viewer {
 
     /// Runs the widgets with the input so far, and executes what the user asks for by them.
     pub(super) fn run_widgets(&mut self) {
-        let (size, scale) = (self.screen.size(), self.screen.scale());
+        let (size, scale) = (self.screen.size, self.screen.scale());
         (self.screen).set_pixels_per_point(self.view.scale(size, scale));
         let (view, session) = (&mut self.view, &mut self.session);
         let mut requests = Vec::new();
@@ -281,20 +280,10 @@ impl Viewer {
         }
     }
 
-    /// Handles a new size of the window: resizes the surface, unless the size is empty. The picture is scaled.
-    pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
-        self.screen.resize(size);
-    }
-
-    /// Handles that other windows cover the window completely, or no longer.
-    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
-        self.screen.set_occluded(is_occluded);
-    }
-
     /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's
     /// size.
     fn fit_window(&mut self) {
-        let Some(fitted) = self.view.shown() else {
+        let Some(fitted) = &self.view.shown else {
             return;
         };
         let window = (fitted.region.width as u32, fitted.region.height as u32);
@@ -322,7 +311,7 @@ impl Viewer {
     /// Displays the newest image of the selected debug view or derived image, perhaps of an earlier view. Displays the
     /// picture if none is selected or ready. Also updates the alpha of the picture, and requests a redraw.
     pub(super) fn update_debug_image(&mut self) {
-        let frame = self.view.frame();
+        let frame = self.view.frame.as_ref();
         let debug_image = frame.and_then(|frame| self.session.debug_image(frame));
         self.view.set_debug_image(debug_image);
         self.view.set_alpha(self.session.alpha());
@@ -333,7 +322,7 @@ impl Viewer {
     /// [`Session::select_hit`]. Displays a message about the selection, unless the panel of properties shows it.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         let selected = self.session.select_hit(&inspected);
-        let selected = selected.filter(|_| !self.view.editor.is_open());
+        let selected = selected.filter(|_| !self.view.editor.is_open);
         let message = selected.map(|selected| format!("{selected}: l edits it"));
         self.view.show_path(inspected, message);
         self.screen.refresh();
@@ -365,16 +354,16 @@ impl Viewer {
     /// Does what is due at `now`: moves the flying camera, removes old messages, redraws, and keeps unsaved edits.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
-        self.keyboard.forget_new_focus();
+        self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
             self.move_camera(Motion::Fly(by));
         }
         let flies_on = self
             .keyboard
             .is_flying()
-            .then(|| now + self.screen.interval());
+            .then(|| now + self.screen.interval);
         let mut visibility_due = None;
-        if self.view.has_timed_message() {
+        if self.view.messages.has_timed() {
             if self.view.update_messages(self.screen.is_visible(), now) {
                 self.screen.refresh();
             }
@@ -385,7 +374,7 @@ impl Viewer {
             self.screen.redraw_if_due(now),
             self.session.autosave_if_due(self.saved_state.as_ref(), now),
             flies_on,
-            self.view.messages_until(),
+            self.view.messages.until(),
             visibility_due,
         ]
         .into_iter()
@@ -404,11 +393,6 @@ impl Viewer {
             report(&format!("the graphics card has failed: {reason}"));
             self.quits = true;
         }
-    }
-
-    /// Returns whether the user has quit, so that the event loop must end.
-    pub(super) fn quits(&self) -> bool {
-        self.quits
     }
 
     /// Records why the window closes although the user has not closed it. The caller must then end the event loop.
@@ -468,9 +452,9 @@ impl Viewer {
         let is_elsewhere = self.opened_position.is_some() && position != self.opened_position;
         let moved = is_elsewhere && !self.screen.is_full_screen();
         let settings = Settings {
-            statistics: self.view.placement(),
-            units: self.view.units(),
-            text_scale: self.view.text_scale(),
+            statistics: self.view.placement,
+            units: self.view.units,
+            text_scale: self.view.text_scale,
             size: if resized {
                 Some(size)
             } else {
@@ -496,7 +480,7 @@ impl Viewer {
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
     /// `TITLE_INTERVAL`.
     fn update_title(&mut self) {
-        let Some(frame) = self.view.frame() else {
+        let Some(frame) = &self.view.frame else {
             return;
         };
         let rests = matches!(frame.state, State::Paused { .. } | State::Done);
@@ -509,7 +493,7 @@ impl Viewer {
         }
         let name = name(&frame.scene().path);
         let title = title(&name, self.session.animation_in(frame), frame);
-        self.screen.set_title(&title);
+        self.screen.window.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();
     }

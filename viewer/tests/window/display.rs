@@ -18,6 +18,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         small_pictures_are_enlarged_by_a_whole_factor,
         strategies_are_compared_after_the_last_sample,
         the_table_has_one_unit,
+        tooltips_cover_no_figures,
+        arrow_keys_stay_in_an_open_menu,
         pixels_can_be_magnified_and_described,
         a_description_covers_neither_figures_nor_its_pixel,
         text_has_the_size_that_keys_select,
@@ -146,6 +148,29 @@ fn the_table_has_one_unit() {
     });
     desktop.press(&["U"]);
     desktop.until_shown("figures per sample", |shot| panel(shot) == per_sample);
+}
+
+fn tooltips_cover_no_figures() {
+    let desktop = Desktop::rendered();
+    desktop.press(&["Escape"]);
+    desktop.point_at(240, 20);
+    let before = desktop.still();
+    desktop.point_at(700, 170);
+    desktop.until_shown("a tooltip beside the figures", |shot| {
+        differing_pixels(shot, &before) > 5_000 && panel(shot) == panel(&before)
+    });
+}
+
+fn arrow_keys_stay_in_an_open_menu() {
+    let desktop = Desktop::rendered();
+    desktop.press(&["Escape"]);
+    desktop.click_visibly(507, 16);
+    // There are eight groups, of which the fourth is that of files. Its last item prints the camera.
+    desktop.press(&["Down"; 12]);
+    desktop.press(&["Right", "Right", "Up", "Return"]);
+    eventually("the printed camera", || {
+        desktop.output().contains("camera: (").then_some(())
+    });
 }
 
 fn pixels_can_be_magnified_and_described() {

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    loader::{FRAME_RATE, PoseRequest, PoseTime},
+    loader::{FRAME_RATE, LoadRequest, PoseRequest, PoseTime},
     message::Message,
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
@@ -328,11 +328,11 @@ impl Session {
             return;
         };
         let (animations, _) = self.animations();
-        loader.pose(PoseRequest {
+        loader.send(LoadRequest::Pose(PoseRequest {
             path: self.scene.path.clone(),
             animation: animation.and_then(|animation| animations.get(animation).cloned()),
             time,
-        });
+        }));
         self.playback.is_awaited = true;
         self.playback.requested = match time {
             PoseTime::At(time) => Some(RequestedPose { time, animation }),

@@ -10,7 +10,7 @@ use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
     light_groups::{NUMBER, listed_part, listed_parts},
-    loader::shown_options,
+    loader::{LoadRequest, shown_options},
     message::Message,
     orbit::Orbit,
 };
@@ -169,7 +169,8 @@ impl Session {
         self.schedule_autosave();
         self.scene = scene;
         if let Some(loader) = &self.loader {
-            loader.edit(self.scene.clone(), self.editing.read.clone());
+            let read = self.editing.read.clone();
+            loader.send(LoadRequest::Edit(self.scene.clone(), read));
         }
     }
 
@@ -335,7 +336,8 @@ impl Session {
         }
         let read = mem::replace(&mut self.editing.read, saved.clone());
         if let Some(loader) = &self.loader {
-            loader.saved(saved, self.scene.clone(), read);
+            let scene = self.scene.clone();
+            loader.send(LoadRequest::Saved { saved, scene, read });
         }
         Ok(message)
     }

@@ -6,7 +6,7 @@ use super::{History, Playback, Session, SessionEvent};
 use crate::session::{
     commands::NewRenderer,
     inspection_scene::InspectionScene,
-    loader::{LoadReason, Loaded},
+    loader::{LoadReason, LoadRequest, Loaded},
     message::Message,
     orbit::Orbit,
 };
@@ -20,7 +20,7 @@ impl Session {
         let name = path.display().to_string();
         match &self.loader {
             Some(loader) => {
-                loader.open(path);
+                loader.send(LoadRequest::Open(path));
                 Some(format!("loading {name}").into())
             }
             None => self.report_problem(format!(
@@ -47,7 +47,7 @@ impl Session {
             }
             SessionEvent::GpusFailed => {
                 if let Some(loader) = &self.loader {
-                    loader.use_cpu();
+                    loader.send(LoadRequest::UseCpu);
                 }
                 None
             }

@@ -1,12 +1,12 @@
 //! Statistics of a short interval of rendering.
 
 use raysieve::{
-    render::stats::{Stats, WaveGroup},
+    render::stats::{GroupBounce, Stats, WaveGroup},
     stages::Stage,
 };
 
 /// Statistics of a short interval of rendering, over which rates are computed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Interval {
     /// Duration in seconds of rendering; 0 for a group of waves.
     pub(super) seconds: f64,
@@ -15,36 +15,22 @@ pub(super) struct Interval {
     pub(super) paths: f64,
     /// Number of rays traced in the interval, including shadow rays; 0 for a group of waves.
     pub(super) rays: f64,
-    bounces: Vec<IntervalBounce>,
-}
-
-/// Statistics of one bounce during an [`Interval`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct IntervalBounce {
-    pub(super) rays: f64,
-    pub(super) lanes: f64,
-    /// Times of the stages in the order of [`Stage::OF_BOUNCE`].
-    pub(super) milliseconds: [f64; Stage::OF_BOUNCE.len()],
+    bounces: Vec<GroupBounce>,
 }
 
 impl Interval {
-    /// Returns the statistics as an interval, multiplied by `sign` (1 or -1).
-    pub(super) fn of(stats: &Stats, sign: f64) -> Self {
+    /// Returns the statistics as an interval.
+    pub(super) fn of(stats: &Stats) -> Self {
         let mut interval = Self::default();
-        interval.add(stats, sign);
+        interval.add(stats, 1.0);
         interval
     }
 
     /// Returns a group of waves as an interval whose duration is unknown.
     pub(super) fn of_group(group: &WaveGroup) -> Self {
-        let bounces = group.bounces.iter().map(|bounce| IntervalBounce {
-            rays: bounce.rays,
-            lanes: bounce.lanes,
-            milliseconds: bounce.milliseconds,
-        });
         Self {
             paths: group.paths,
-            bounces: bounces.collect(),
+            bounces: group.bounces.clone(),
             ..Self::default()
         }
     }
@@ -67,13 +53,13 @@ impl Interval {
     }
 
     /// Returns the statistics of a bounce; all are 0 after the last one.
-    pub(super) fn bounce(&self, place: usize) -> IntervalBounce {
+    pub(super) fn bounce(&self, place: usize) -> GroupBounce {
         self.bounces.get(place).copied().unwrap_or_default()
     }
 
     /// Returns the fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted.
     pub(super) fn lane_use(&self) -> f64 {
-        let all = |count: fn(&IntervalBounce) -> f64| self.bounces.iter().map(count).sum();
+        let all = |count: fn(&GroupBounce) -> f64| self.bounces.iter().map(count).sum();
         part(all(|row| row.rays), all(|row| row.lanes))
     }
 

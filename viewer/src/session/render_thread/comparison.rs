@@ -26,7 +26,7 @@ use raysieve::{
 /// A comparison of strategies in progress.
 pub(super) struct RunningComparison {
     /// The film of the render.
-    film: Part,
+    pub(super) film: Part,
     /// The samples of the render.
     samples: Samples,
     /// Whether hits are sorted after the comparison.
@@ -80,11 +80,6 @@ const MAX_ADAPTIVE_SAMPLES: u32 = 16;
 const WAVE: Duration = Duration::from_millis(40);
 
 impl RunningComparison {
-    /// Returns the film of the render.
-    pub(super) fn film(&self) -> &Part {
-        &self.film
-    }
-
     /// Returns the index of the method whose turn it is. Each round begins one method later.
     fn place(&self) -> usize {
         (self.rounds + self.turns) % self.methods.len().max(1)

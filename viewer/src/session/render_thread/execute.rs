@@ -49,7 +49,7 @@ impl RenderThreadState {
         }
         if commands.view.is_some() || commands.restart {
             self.done = false;
-            self.publisher.record_view_change();
+            self.publisher.pacing.record_view_change();
         }
         (commands.view, commands.restart) = (None, false);
         if let Some(counts) = commands.counts {

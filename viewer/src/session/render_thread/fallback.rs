@@ -34,7 +34,7 @@ impl RenderThreadState {
         self.stats = self.renderer.stats();
         self.recorder.begin_film(true);
         self.recorder.skip(&self.stats);
-        self.publisher.record_view_change();
+        self.publisher.pacing.record_view_change();
         self.speed = 0.0;
         self.done = false;
         self.report_notes();

@@ -20,7 +20,7 @@ impl RenderThreadState {
         let mut requests = mem::take(&mut self.films).into_iter();
         while let Some(request) = requests.next() {
             let part = match &self.comparison {
-                Some(running) => running.film().clone(),
+                Some(running) => running.film.clone(),
                 None => match self.renderer.part() {
                     Ok(part) => part,
                     Err(error) if self.renderer.all_gpus_failed() => {

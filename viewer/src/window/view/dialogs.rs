@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use egui::{Align2, Context, Id, Key, Modal, Rect, RichText, TextEdit, Window};
 
 use super::{Request, View};
-use crate::{overlay::colors::WARNING, window::theme::color};
+use crate::{
+    overlay::colors::WARNING,
+    window::{save_as::Purpose, theme::color},
+};
 
 /// What is about to happen, and would lose unsaved changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +44,7 @@ pub(in crate::window) enum Answer {
 
 /// The name of a file while it is typed, on desktops where no dialog can be opened.
 pub(in crate::window) struct NamePrompt {
-    /// Whether a file is saved, and not opened.
-    pub(in crate::window) saves: bool,
+    pub(in crate::window) purpose: Purpose,
     /// Name that is used if nothing is typed.
     pub(in crate::window) proposed: String,
     pub(in crate::window) typed: String,
@@ -117,7 +119,10 @@ fn show_prompt(
     prompt: &mut NamePrompt,
     requests: &mut Vec<Request>,
 ) {
-    let title = if prompt.saves { "Save as" } else { "Open" };
+    let title = match prompt.purpose {
+        Purpose::Save => "Save as",
+        Purpose::Open => "Open",
+    };
     let width = (picture.width() - 40.0).clamp(60.0, 420.0);
     let window = Window::new(title)
         .collapsible(false)
@@ -151,10 +156,10 @@ fn show_prompt(
             ui.label(RichText::new("this file exists").color(color(WARNING)));
         }
         ui.horizontal(|ui| {
-            let accept = match (prompt.saves, prompt.replaces) {
-                (true, true) => "Replace",
-                (true, false) => "Save",
-                (false, _) => "Open",
+            let accept = match (prompt.purpose, prompt.replaces) {
+                (Purpose::Save, true) => "Replace",
+                (Purpose::Save, false) => "Save",
+                (Purpose::Open, _) => "Open",
             };
             let is_accepted = ui.button(format!("{accept} (Enter)")).clicked() || is_entered;
             if ui.button("Cancel (Escape)").clicked() || is_cancelled {

@@ -10,7 +10,7 @@ use crate::{
 
 /// The list of keys, and its position.
 #[derive(Default)]
-pub(super) struct KeyList {
+pub(in crate::window) struct KeyList {
     is_open: bool,
     /// Scroll position in points that a key has requested; `None` leaves the position as it is.
     requested: Option<f32>,
@@ -34,7 +34,7 @@ const MIN_DESCRIPTION: f32 = 80.0;
 
 impl KeyList {
     /// Displays or hides the list.
-    pub(super) fn switch(&mut self) {
+    pub(in crate::window) fn switch(&mut self) {
         self.is_open = !self.is_open;
         self.requested = Some(0.0);
     }
@@ -46,7 +46,7 @@ impl KeyList {
 
     /// Scrolls the list by a key, named as in the table of controls. Returns `false` if the list is hidden, or the key does
     /// not scroll.
-    pub(super) fn scroll(&mut self, chord: &str) -> bool {
+    pub(in crate::window) fn scroll(&mut self, chord: &str) -> bool {
         let page = (self.height - STEP).max(STEP);
         let to = match chord {
             "ArrowDown" => self.offset + STEP,
@@ -92,14 +92,11 @@ impl KeyList {
 
 /// Adds the keys and words with their descriptions, in groups with headings, to a region of this width in points.
 fn list(ui: &mut egui::Ui, width: f32) {
-    let mut number = 0;
-    let mut controls = session::controls().peekable();
-    while let Some(first) = controls.next() {
-        ui.heading(RichText::new(first.heading.unwrap_or_default()).color(color(BRIGHT)));
-        let mut group = vec![first];
-        while let Some(next) = controls.next_if(|control| control.heading.is_none()) {
-            group.push(next);
-        }
+    let controls: Vec<_> = session::controls().collect();
+    let groups = controls.chunk_by(|_, next| next.heading.is_none());
+    for (number, group) in groups.enumerate() {
+        let heading = group.first().and_then(|control| control.heading);
+        ui.heading(RichText::new(heading.unwrap_or_default()).color(color(BRIGHT)));
         if width < NARROW {
             for control in group {
                 ui.label(RichText::new(control.keys).color(color(ACCENT)));
@@ -119,6 +116,5 @@ fn list(ui: &mut egui::Ui, width: f32) {
             });
         }
         ui.add_space(6.0);
-        number += 1;
     }
 }

@@ -2,8 +2,8 @@
 //! as textures.
 
 use egui::{
-    Color32, ColorImage, Frame, Id, Pos2, Rect, Sense, TextureHandle, TextureOptions, Ui,
-    UiBuilder, WidgetInfo, WidgetType,
+    Color32, ColorImage, Frame, Id, Pos2, Rect, RectAlign, Sense, TextureHandle, TextureOptions,
+    Tooltip, Ui, UiBuilder, WidgetInfo, WidgetType,
 };
 
 use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect};
@@ -26,6 +26,9 @@ pub(super) struct PanelTexture {
     rows: Vec<StatsRow>,
 }
 
+/// Width in points around the text of a tooltip.
+const TOOLTIP_MARGIN: f32 = 24.0;
+
 /// Height in points of the bar with the menu above the figures.
 const TOOL_BAR_HEIGHT: f32 = 22.0;
 
@@ -46,13 +49,13 @@ impl PanelTexture {
     }
 
     /// Displays the panel in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
-    /// transparent RGBA bytes of the region's size. Rows are texts for screen readers and, if `has_tooltips`, tooltips.
-    /// Returns the area of the panel in the window in points; `None` if there is no room.
+    /// transparent RGBA bytes of the region's size. Rows are texts for screen readers. They are tooltips too if `tooltips` tells where:
+    /// beside or above the region. Returns the area of the panel in the window in points; `None` if there is no room.
     fn show(
         &mut self,
         ui: &Ui,
         region: Area,
-        has_tooltips: bool,
+        tooltips: Option<RectAlign>,
         draw: impl FnOnce(&mut [u8], (u32, u32)) -> Option<StatsPanel>,
     ) -> Option<Rect> {
         let size = (region.width.max(0) as u32, region.height.max(0) as u32);
@@ -73,15 +76,30 @@ impl PanelTexture {
             y: region.y + area.y,
             ..area
         };
-        let rect = to_rect(moved(area), scale);
+        let (rect, whole) = (to_rect(moved(area), scale), to_rect(region, scale));
         ui.painter()
             .image(texture.id(), rect, WHOLE, Color32::WHITE);
         for (number, row) in self.rows.iter().enumerate() {
             let id = Id::new((self.name, number));
-            let response = ui.interact(to_rect(moved(row.area), scale), id, Sense::hover());
+            let area = to_rect(moved(row.area), scale);
+            // The edge between two rows belongs to one of them.
+            let area = area.with_max_y(area.bottom() - 0.1);
+            let response = ui.interact(area, id, Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &row.text));
-            if has_tooltips {
-                response.on_hover_text(&row.text);
+            if let Some(align) = tooltips {
+                // Outside the region, where it covers no other row.
+                let left = whole.left() - ui.ctx().content_rect().left() - TOOLTIP_MARGIN;
+                let (anchor, room) = match align {
+                    RectAlign::TOP_START => (whole, whole.width()),
+                    _ => (Rect::from_x_y_ranges(whole.x_range(), area.y_range()), left),
+                };
+                let width = room.min(ui.spacing().tooltip_width);
+                let mut tooltip = Tooltip::for_enabled(&response).width(width);
+                tooltip.popup = tooltip.popup.anchor(anchor).align(align);
+                tooltip.show(|ui| {
+                    ui.set_max_width(width);
+                    ui.label(&row.text)
+                });
             }
         }
         Some(rect)
@@ -154,31 +172,25 @@ impl View {
         let mut room = region;
         if is_beside {
             let bar = (TOOL_BAR_HEIGHT * scale).round() as i32;
-            show_tool_bar(
-                ui,
-                to_rect(
-                    Area {
-                        height: bar,
-                        ..region
-                    },
-                    scale,
-                ),
-                requests,
-            );
-            room.y += bar;
-            room.height = (room.height - bar).max(1);
+            let tools = region.rows(region.y, bar);
+            show_tool_bar(ui, to_rect(tools, scale), requests);
+            room = region.rows(region.y + bar, (region.height - bar).max(1));
         } else {
             show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
         }
-        if self.editor.is_open() && is_beside {
+        if self.editor.is_open && is_beside {
             let needed = self.overlay.stats_size(size_of(room), &figures).1;
             let most = EDITOR_SHARE * room.height as f32;
             let editor = (self.editor_height * scale).min(most) as i32;
             room.height = needed.min(room.height - editor).max(1);
         }
         let overlay: &mut Overlay = &mut self.overlay;
-        let has_tooltips = !region.meets(&layout.picture);
-        let panel = self.figures.show(ui, room, has_tooltips, |rgba, size| {
+        let tooltips = match region.meets(&layout.picture) {
+            true => None,
+            false if is_beside => Some(RectAlign::LEFT_START),
+            false => Some(RectAlign::TOP_START),
+        };
+        let panel = self.figures.show(ui, room, tooltips, |rgba, size| {
             overlay.draw_stats(rgba, size, &figures)
         });
         let whole = to_rect(region, scale);
@@ -192,7 +204,7 @@ impl View {
             return;
         };
         let (overlay, legend) = (&mut self.overlay, &debug_image.legend);
-        self.legend.show(ui, region, false, |rgba, size| {
+        self.legend.show(ui, region, None, |rgba, size| {
             let area = overlay.draw_legend(rgba, size, legend)?;
             let ticks: Vec<_> = legend
                 .ticks
@@ -269,12 +281,8 @@ fn show_tool_bar(ui: &mut Ui, region: Rect, requests: &mut Vec<Request>) {
 fn show_hidden_menu(ui: &mut Ui, picture: Rect, requests: &mut Vec<Request>) {
     let place = Rect::from_min_size(picture.min + egui::vec2(4.0, 4.0), egui::vec2(44.0, 18.0));
     let near = place.expand(30.0);
-    let is_near = ui.input(|input| {
-        input
-            .pointer
-            .hover_pos()
-            .is_some_and(|at| near.contains(at))
-    });
+    let pointer = ui.input(|input| input.pointer.hover_pos());
+    let is_near = pointer.is_some_and(|at| near.contains(at));
     let is_open = egui::Popup::is_any_open(ui.ctx());
     let builder = UiBuilder::new().id_salt("menu").max_rect(place);
     ui.scope_builder(builder, |ui| {

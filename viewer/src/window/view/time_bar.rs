@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, Slider, Ui, UiBuilder};
 
-use super::{Request, View, to_rect};
+use super::{Request, View, choice, to_rect};
 use crate::{
     overlay::canvas::Area,
     session::{Action, Animation, Change, Session},
@@ -67,16 +67,11 @@ fn bar(ui: &mut Ui, animation: &Animation, session: &Session, requests: &mut Vec
         let list = ComboBox::from_id_salt("animation")
             .selected_text(name.map_or("all animations", String::as_str))
             .truncate();
-        list.show_ui(ui, |ui| {
-            let all = [(None, "all animations")].into_iter();
-            let named = animations.iter().enumerate();
-            for (index, name) in all.chain(named.map(|(index, name)| (Some(index), name.as_str())))
-            {
-                if ui.selectable_label(index == chosen, name).clicked() {
-                    requests.push(Request::Animation(index));
-                }
-            }
-        });
+        let named = animations.iter().enumerate();
+        let named = named.map(|(index, name)| (Some(index), name.as_str()));
+        let all = [(None, "all animations")].into_iter().chain(named);
+        let (_, new) = choice(ui, list, all, &chosen);
+        requests.extend(new.map(Request::Animation));
     }
     let text = animation.text();
     let width = 7.0 * text.chars().count() as f32 + 20.0;

@@ -19,22 +19,12 @@ pub(super) struct Keyboard {
     /// Keys that were already held when the window got the keyboard focus, until they are released.
     ignored: Vec<PhysicalKey>,
     /// Whether the window got the keyboard focus with the events that are being handled.
-    has_new_focus: bool,
+    pub(super) has_new_focus: bool,
     /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     directions: Vec<(FlyDirection, Instant)>,
 }
 
 impl Keyboard {
-    /// Records that the window has got the keyboard focus.
-    pub(super) fn handle_focus(&mut self) {
-        self.has_new_focus = true;
-    }
-
-    /// Records that all events that came together with the keyboard focus have been handled.
-    pub(super) fn forget_new_focus(&mut self) {
-        self.has_new_focus = false;
-    }
-
     /// Begins a movement in fly mode. Ignores the repeat events of a held key.
     pub(super) fn fly(&mut self, direction: FlyDirection) {
         let mut known = self.directions.iter();
@@ -139,7 +129,7 @@ impl Viewer {
         let Some(chord) = chord else {
             return self.dismiss_hints();
         };
-        if self.view.scroll_keys(&chord) {
+        if self.view.keys.scroll(&chord) {
             return self.screen.refresh_soon();
         }
         let action = session::action(&chord, self.session.is_flying());
@@ -203,27 +193,16 @@ impl Viewer {
 }
 
 /// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`, and `Ctrl+`
-/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a
-/// named key that the table does not use.
+/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a key
+/// without a name.
 fn chord(key: &Key, shift: bool, ctrl: bool) -> Option<String> {
-    let name = match key {
-        Key::Character(letter) if ctrl => return Some(format!("Ctrl+{letter}")),
-        Key::Character(letter) => return Some(letter.to_string()),
-        Key::Named(NamedKey::Space) => return Some(" ".to_owned()),
-        Key::Named(NamedKey::ArrowLeft) => "ArrowLeft",
-        Key::Named(NamedKey::ArrowRight) => "ArrowRight",
-        Key::Named(NamedKey::ArrowUp) => "ArrowUp",
-        Key::Named(NamedKey::ArrowDown) => "ArrowDown",
-        Key::Named(NamedKey::PageUp) => "PageUp",
-        Key::Named(NamedKey::PageDown) => "PageDown",
-        Key::Named(NamedKey::Home) => "Home",
-        Key::Named(NamedKey::Escape) => "Escape",
-        Key::Named(NamedKey::F1) => "F1",
-        Key::Named(NamedKey::F11) => "F11",
-        _ => return None,
-    };
-    Some(match shift {
-        true => format!("Shift+{name}"),
-        false => name.to_owned(),
-    })
+    match key {
+        Key::Character(letter) if ctrl => Some(format!("Ctrl+{letter}")),
+        Key::Character(letter) => Some(letter.to_string()),
+        Key::Named(NamedKey::Space) => Some(" ".to_owned()),
+        // The variants of winit are named like the keys of browsers.
+        Key::Named(name) if shift => Some(format!("Shift+{name:?}")),
+        Key::Named(name) => Some(format!("{name:?}")),
+        Key::Unidentified(_) | Key::Dead(_) => None,
+    }
 }

@@ -22,7 +22,7 @@ impl Viewer {
             Purpose::Open => OPENED,
         };
         self.view.prompt = Some(NamePrompt {
-            saves: purpose == Purpose::Save,
+            purpose,
             proposed,
             typed: String::new(),
             folder: in_full(folder_of(scene)),
@@ -39,10 +39,7 @@ impl Viewer {
         let Some(prompt) = &mut self.view.prompt else {
             return;
         };
-        let purpose = match prompt.saves {
-            true => Purpose::Save,
-            false => Purpose::Open,
-        };
+        let purpose = prompt.purpose;
         let Some(path) = path else {
             self.view.prompt = None;
             return self.finish_dialog(purpose, Choice::Cancelled);

@@ -22,7 +22,7 @@ impl Viewer {
         if self.has_no_dialog {
             return self.ask_typed_name(Purpose::Open, name(&scene));
         }
-        let dialog = Dialog::to_open(&scene, self.screen.window());
+        let dialog = Dialog::to_open(&scene, &self.screen.window);
         self.show_dialog(dialog, "choose a file in the dialog");
     }
 

@@ -14,7 +14,7 @@ impl Viewer {
             Request::Move(motion) => self.move_camera(motion),
             Request::Inspect(pixel) => self.inspect(pixel),
             Request::Focus(pixel) => {
-                if let Some(message) = self.session.focus(pixel, self.session.size()) {
+                if let Some(message) = self.session.focus(pixel) {
                     self.say(message);
                 }
             }
@@ -50,7 +50,7 @@ impl Viewer {
         let size = self.session.size();
         match self.view.path_pixel(size) == Some(pixel) {
             true => drop(self.view.hide_path()),
-            false => self.session.inspect(pixel, size),
+            false => self.session.inspect(pixel),
         }
     }
 
@@ -86,18 +86,18 @@ impl Viewer {
             return;
         }
         if self.asked.is_none()
-            && let Some(pixel) = self.view.pointed()
+            && let Some(pixel) = self.view.pointed
         {
             self.asked = Some(pixel);
-            self.session.ask_pixel(pixel, self.session.size());
+            self.session.ask_pixel(pixel);
         }
     }
 
     /// Displays the answer about a pixel, and asks about the one under the pointer if it is another by now.
     pub(in crate::window) fn show_pixel(&mut self, info: PixelInfo) {
         let answered = self.asked.take();
-        self.view.set_pixel_info(info);
-        if self.view.pointed() != answered {
+        self.view.pixel_info = Some(info);
+        if self.view.pointed != answered {
             self.ask_pixel();
         }
         self.screen.refresh();

@@ -34,10 +34,10 @@ impl Viewer {
             scene: self.session.scene().path.clone(),
             picture: SavedPicture::new(
                 &self.session,
-                self.view.frame().cloned()?,
-                self.view.debug_image().cloned(),
+                self.view.frame.clone()?,
+                self.view.debug_image.clone(),
             ),
-            units: (self.view.placement() == Placement::Overlay).then_some(self.view.units()),
+            units: (self.view.placement == Placement::Overlay).then_some(self.view.units),
         })
     }
 
@@ -72,7 +72,7 @@ impl Viewer {
         if self.has_no_dialog {
             return self.ask_typed_name(Purpose::Save, proposed);
         }
-        let dialog = Dialog::to_save(scene, &proposed, self.screen.window());
+        let dialog = Dialog::to_save(scene, &proposed, &self.screen.window);
         self.show_dialog(dialog, "choose a name in the dialog");
     }
 
