@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use axum::{
-    extract::{RawQuery, State},
+    extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -68,43 +68,26 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
     .await
 }
 
-/// Returns the figures as a CSV file to download, in the units of the page. The query `total` selects figures since the
-/// start of the film; without it, they are for one sample of every pixel. The status is 404 before the first picture.
-pub(super) async fn figures_csv(
-    State(broadcaster): State<Arc<Broadcaster>>,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let format = FigureFormat::Csv;
-    download(broadcaster, "csv", "text/csv; charset=utf-8", move |from| {
-        figures(from, query.as_deref(), format)
-    })
-    .await
-}
-
-/// Returns the figures as a JSON file to download, like [`figures_csv`].
-pub(super) async fn figures_json(
-    State(broadcaster): State<Arc<Broadcaster>>,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let format = FigureFormat::Json;
-    download(broadcaster, "json", "application/json", move |from| {
-        figures(from, query.as_deref(), format)
-    })
-    .await
-}
-
-/// Returns the figures in the units that a query selects, as the bytes of a file; `None` before the first picture.
-fn figures(
-    broadcaster: &Broadcaster,
-    query: Option<&str>,
+/// Returns the figures as a file in this format to download. The query `total` selects figures since the start of the
+/// film; without it, they are for one sample of every pixel. The status is 404 before the first picture.
+pub(super) async fn figures(
+    broadcaster: Arc<Broadcaster>,
+    query: Option<String>,
     format: FigureFormat,
-) -> Option<Result<Vec<u8>, String>> {
-    let units = match query {
+) -> Response {
+    let (ending, kind) = match format {
+        FigureFormat::Csv => ("csv", "text/csv; charset=utf-8"),
+        FigureFormat::Json => ("json", "application/json"),
+    };
+    let units = match query.as_deref() {
         Some("total") => Units::Total,
         _ => Units::PerSample,
     };
-    let text = broadcaster.figures(units, format)?;
-    Some(Ok(text.into_bytes()))
+    download(broadcaster, ending, kind, move |broadcaster| {
+        let text = broadcaster.figures(units, format)?;
+        Some(Ok(text.into_bytes()))
+    })
+    .await
 }
 
 /// Lets `write` write a temporary file of this name, and returns the content. The error is one line.

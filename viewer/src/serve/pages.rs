@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Extension, Router,
-    extract::{FromRequestParts, Request, State, WebSocketUpgrade},
+    extract::{FromRequestParts, RawQuery, Request, State, WebSocketUpgrade},
     http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -17,7 +17,7 @@ use super::{
     connections::Newcomer,
     downloads, values, viewer,
 };
-use crate::chart;
+use crate::{chart, overlay::FigureFormat};
 use raysieve::stages::Stage;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -83,6 +83,15 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
             get(async move || ([(header::CONTENT_TYPE, kind)], text)),
         );
     }
+    for (path, format) in [
+        ("/figures.csv", FigureFormat::Csv),
+        ("/figures.json", FigureFormat::Json),
+    ] {
+        let figures = async move |State(broadcaster), RawQuery(query)| {
+            downloads::figures(broadcaster, query, format).await
+        };
+        pages = pages.route(path, get(figures));
+    }
     let css = [(header::CONTENT_TYPE, CSS)];
     pages
         .route("/colors.css", get(async move || (css, colors())))
@@ -91,8 +100,6 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .route("/compared.png", get(downloads::compared))
         .route("/film.exr", get(downloads::film))
         .route("/scene.ron", get(downloads::scene))
-        .route("/figures.csv", get(downloads::figures_csv))
-        .route("/figures.json", get(downloads::figures_json))
         .route("/stats.json", get(stats))
         .route("/values.json", get(values::values))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))

@@ -50,17 +50,11 @@ pub(super) async fn values(
     let Some(values) = frame.and_then(|frame| pixels::values(&frame, region)) else {
         return refusal(StatusCode::NOT_FOUND, "these pixels are not rendered yet");
     };
-    let Region {
-        x,
-        y,
-        width,
-        height,
-    } = region;
     let values = PixelValues {
-        x,
-        y,
-        width,
-        height,
+        x: region.x,
+        y: region.y,
+        width: region.width,
+        height: region.height,
         values,
     };
     match serde_json::to_string(&values) {
@@ -75,18 +69,14 @@ pub(super) async fn values(
 /// Parses column, row, width and height of a region, as in `16,0,40,30`; `None` if the text is not four numbers of type
 /// `u32`. Does not check whether the region has pixels or is inside a picture.
 fn region(text: &str) -> Option<Region> {
-    let numbers: Vec<u32> = text
-        .split(',')
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .ok()?;
-    let [x, y, width, height] = numbers[..] else {
-        return None;
-    };
-    Some(Region {
-        x,
-        y,
-        width,
-        height,
-    })
+    let numbers: Option<Vec<u32>> = text.split(',').map(|number| number.parse().ok()).collect();
+    match numbers?[..] {
+        [x, y, width, height] => Some(Region {
+            x,
+            y,
+            width,
+            height,
+        }),
+        _ => None,
+    }
 }

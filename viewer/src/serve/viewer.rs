@@ -46,8 +46,10 @@ pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guar
     let displayed = watch::Sender::new(0);
     let acknowledged = displayed.subscribe();
     let close_frame = select! {
-        close_frame = send_messages(&mut sink, &broadcaster, acknowledged) => close_frame,
+        // Acknowledgements that have arrived count, even if this task was delayed beyond the time limit.
+        biased;
         close_frame = receive_requests(stream, &broadcaster, &displayed) => close_frame,
+        close_frame = send_messages(&mut sink, &broadcaster, acknowledged) => close_frame,
     };
     if let Some(close_frame) = close_frame {
         let _ = timeout(CLOSE_TIMEOUT, sink.send(Message::Close(Some(close_frame)))).await;

@@ -26,6 +26,8 @@ const directions = {
 };
 let socket;
 let version;
+// Timer of the next attempt to connect, after a loss of the connection.
+let retry;
 
 // The cookie now holds the token, so remove it from the visible URL.
 if (location.search) history.replaceState(null, "", location.pathname);
@@ -115,7 +117,8 @@ function connect(pause = 500) {
   let shown = Promise.resolve();
   socket.addEventListener("message", ({ data }) => {
     if (data instanceof ArrayBuffer) {
-      shown = shown.then(() => show(data)).finally(() => send("displayed"));
+      // A picture that cannot be decoded does not stop the later ones.
+      shown = shown.then(() => show(data)).catch(() => {}).finally(() => send("displayed"));
     } else {
       handle(JSON.parse(data));
     }
@@ -130,7 +133,7 @@ function connect(pause = 500) {
     document.querySelector("main").classList.add("lost");
     showLost();
     at("connection").textContent = reason ? `${reason}; reconnecting` : "no connection; reconnecting";
-    setTimeout(connect, pause, Math.min(2 * pause, 5000));
+    retry = setTimeout(connect, pause, Math.min(2 * pause, 5000));
   });
 }
 
@@ -412,6 +415,12 @@ follow(
     },
   },
 );
+// Browsers delay the timers of hidden pages by a minute and more.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden || socket.readyState !== WebSocket.CLOSED) return;
+  clearTimeout(retry);
+  connect();
+});
 document.addEventListener("keyup", release);
 addEventListener("blur", () => held.clear());
 narrow.addEventListener("change", placeLegend);
