@@ -36,7 +36,7 @@ pub(crate) use export::figures_as;
 pub use export::{FigureFormat, export};
 use serde::{Deserialize, Serialize};
 
-use crate::session::{Recent, State};
+use crate::session::{DisplayFrame, Recent, State};
 use raysieve::{
     inspect::debug_view::Legend,
     render::{
@@ -161,7 +161,20 @@ pub(crate) struct Figures<'a> {
     pub(crate) denoises: bool,
 }
 
-impl Figures<'_> {
+impl<'a> Figures<'a> {
+    /// Returns the figures of a frame, whose statistics to display are `stats`.
+    pub(crate) fn of(frame: &'a DisplayFrame, stats: &'a Stats, units: Units) -> Self {
+        Self {
+            stats,
+            recent: &frame.recent,
+            size: frame.size,
+            state: frame.state,
+            detail: Detail::Full,
+            units,
+            denoises: false,
+        }
+    }
+
     /// Returns the factor from counts since the start of the film to counts for one sample of every pixel; `None` for
     /// [`Units::Total`], and 0 before the first path.
     fn factor(&self) -> Option<f64> {

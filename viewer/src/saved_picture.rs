@@ -71,7 +71,6 @@ impl SavedPicture {
     /// Returns the picture or, if there is one, the debug image with its legend. Statistics are drawn over it unless
     /// `units` is `None`.
     fn annotated(&self, units: Option<Units>) -> output::DisplayImage {
-        let DisplayFrame { stats, recent, .. } = &self.frame;
         let mut image = match self.debug_image.as_deref() {
             Some(debug_image) => debug_image.to_image(),
             None => self.frame.to_image(self.look, None, None),
@@ -80,13 +79,10 @@ impl SavedPicture {
         let mut overlay = Overlay::new(scale_for(size.0, size.1));
         if let Some(units) = units {
             let figures = Figures {
-                stats,
-                recent,
                 size,
                 state: State::Done,
                 detail: Detail::for_picture(size),
-                units,
-                denoises: false,
+                ..Figures::of(&self.frame, &self.frame.stats, units)
             };
             overlay.draw_stats(&mut image.rgba, size, &figures);
         }

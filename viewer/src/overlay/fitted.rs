@@ -7,7 +7,7 @@ use super::canvas::Area;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fitted {
     /// Width and height of the picture in its own pixels.
-    picture: (u32, u32),
+    pub(crate) picture: (u32, u32),
     /// Region of the window outside which nothing of the picture is visible.
     pub(crate) region: Area,
     /// Area of the whole picture; it extends beyond the region if the picture is magnified.
@@ -72,11 +72,6 @@ impl Fitted {
             region,
             area,
         }
-    }
-
-    /// Returns whether the picture has this width and height in pixels.
-    pub(crate) fn is_of(&self, picture: (u32, u32)) -> bool {
-        self.picture == picture
     }
 
     /// Returns the zoom that magnifies the picture by `factor`, at most until a pixel is `max_width` wide, and that

@@ -70,6 +70,19 @@ fn full() -> (Stats, Recent) {
     (stats, recent)
 }
 
+/// Returns figures of a complete render in this size, for one sample of every pixel.
+fn figures((stats, recent): &(Stats, Recent), size: (u32, u32)) -> Figures<'_> {
+    Figures {
+        stats,
+        recent,
+        size,
+        state: State::Done,
+        detail: Detail::Full,
+        units: Units::PerSample,
+        denoises: false,
+    }
+}
+
 /// Returns the processor time of this thread so far. Unlike the time of a clock, it does not grow while other programs
 /// use the processor.
 fn processor_time() -> Duration {
@@ -79,7 +92,7 @@ fn processor_time() -> Duration {
 
 /// Draws the overlay 20 times. Returns the shortest processor time, and the fraction of pixels that the overlay covers.
 fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
-    let (stats, recent) = full();
+    let shown = full();
     let pixels = (size.0 * size.1) as usize;
     let mut overlay = Overlay::new(scale);
     let state = State::Rendering {
@@ -91,13 +104,9 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
         let mut rgba = [120, 120, 120, 255].repeat(pixels);
         let begun = processor_time();
         let figures = Figures {
-            stats: &stats,
-            recent: &recent,
-            size,
             state,
             detail,
-            units: Units::PerSample,
-            denoises: false,
+            ..figures(&shown, size)
         };
         overlay.draw_stats(&mut rgba, size, &figures);
         shortest = shortest.min(processor_time() - begun);
@@ -130,16 +139,12 @@ fn a_scaled_overlay_covers_the_same_fraction() {
 
 /// Draws figures of an area of this size at scale 1. Returns the bytes and the texts of the rows.
 fn texts(size: (u32, u32), state: State, detail: Detail) -> (Vec<u8>, Vec<String>) {
-    let (stats, recent) = full();
+    let shown = full();
     let mut rgba = [120, 120, 120, 255].repeat((size.0 * size.1) as usize);
     let figures = Figures {
-        stats: &stats,
-        recent: &recent,
-        size: (1920, 1080),
         state,
         detail,
-        units: Units::PerSample,
-        denoises: false,
+        ..figures(&shown, (1920, 1080))
     };
     let drawn = Overlay::new(1.0).draw_stats(&mut rgba, size, &figures);
     let rows = drawn.map_or(Vec::new(), |panel| panel.rows);
@@ -222,16 +227,12 @@ fn bars_of_rays_have_a_legend_in_a_panel_of_any_width() {
 
 #[test]
 fn csv_and_json_contain_the_same_figures() {
-    let (stats, recent) = full();
+    let shown = full();
     for units in [Units::PerSample, Units::Total] {
         let figures = Figures {
-            stats: &stats,
-            recent: &recent,
-            size: (1920, 1080),
             state: PAUSED,
-            detail: Detail::Full,
             units,
-            denoises: false,
+            ..figures(&shown, (1920, 1080))
         };
         let [csv, json] =
             [FigureFormat::Csv, FigureFormat::Json].map(|format| figures_as(&figures, format));
@@ -260,7 +261,7 @@ fn csv_and_json_contain_the_same_figures() {
         assert_eq!(json["bounces"].as_array().map(Vec::len), Some(9));
         let rays = json["bounces"][0]["rays"].as_u64();
         let expected = match units {
-            Units::PerSample => (1_u64 << 40) * 1920 * 1080 / stats.paths,
+            Units::PerSample => (1_u64 << 40) * 1920 * 1080 / shown.0.paths,
             Units::Total => 1 << 40,
         };
         assert_eq!(rays, Some(expected));

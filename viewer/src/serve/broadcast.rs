@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     overlay::{
-        Detail, FigureFormat, Figures, Units, figures_as,
+        FigureFormat, Figures, Units, figures_as,
         pixels::{describe, describe_compared},
     },
     saved_picture::SavedPicture,
@@ -36,7 +36,6 @@ use raysieve::{
     inspect::debug_view::{DebugImage, DebugView, Legend},
     render::{
         output::{DisplayImage, Look},
-        region::Region,
         stats::Stats,
     },
 };
@@ -455,14 +454,7 @@ impl Broadcaster {
             recent: &frame.recent,
             state: frame.state,
             size: session.size(),
-            region: frame.region.map(
-                |Region {
-                     x,
-                     y,
-                     width,
-                     height,
-                 }| [x, y, width, height],
-            ),
+            region: (frame.region).map(|at| [at.x, at.y, at.width, at.height]),
             compared: session.compared_labels().into_iter().next(),
             displayed: session.displayed_name(legend.is_some()),
             exposure_stops: look.exposure_stops,
@@ -488,16 +480,8 @@ impl Broadcaster {
     pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
         let look = lock(&self.session).look();
         let frame = self.frame()?;
-        let figures = Figures {
-            stats: &frame.stats_in(look, false),
-            recent: &frame.recent,
-            size: frame.size,
-            state: frame.state,
-            detail: Detail::Full,
-            units,
-            denoises: look.denoise,
-        };
-        Some(figures_as(&figures, format))
+        let stats = frame.stats_in(look, false);
+        Some(figures_as(&Figures::of(&frame, &stats, units), format))
     }
 
     /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`

@@ -294,8 +294,7 @@ impl Session {
             Change::Decrease => Some(self.step_component(-1.0)),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::CompareStrategies => {
-                self.render
-                    .send(|commands| commands.compares = !commands.compares);
+                (self.render).send(|commands| commands.compares = !commands.compares);
                 None
             }
             Change::StopComparison => {
@@ -306,8 +305,7 @@ impl Session {
             }
             Change::Pause => {
                 self.paused = !self.paused;
-                self.render
-                    .send(|commands| commands.paused = Some(self.paused));
+                (self.render).send(|commands| commands.paused = Some(self.paused));
                 None
             }
             Change::Restart => {
@@ -330,28 +328,14 @@ impl Session {
     /// Moves the camera and restarts the render with it. Always returns `None`, because the movement is visible.
     pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
         self.record_view();
+        let sides = |length: f32| length.clamp(-MAX_SIDES, MAX_SIDES);
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {
             Motion::Turn(right, down) if self.flying => {
-                self.orbit.look_around(
-                    clamp_pointer_motion(right),
-                    clamp_pointer_motion(down),
-                    self.size,
-                );
+                (self.orbit).look_around(sides(right), sides(down), self.size);
             }
-            Motion::Turn(right, down) => {
-                self.orbit.turn(
-                    -clamp_pointer_motion(right) * PI,
-                    clamp_pointer_motion(down) * PI,
-                );
-            }
-            Motion::Pan(right, down) => {
-                self.orbit.pan(
-                    -clamp_pointer_motion(right),
-                    clamp_pointer_motion(down),
-                    self.size,
-                );
-            }
+            Motion::Turn(right, down) => (self.orbit).turn(-sides(right) * PI, sides(down) * PI),
+            Motion::Pan(right, down) => (self.orbit).pan(-sides(right), sides(down), self.size),
             Motion::Dolly(notches) => {
                 let notches = notches.clamp(-MAX_NOTCHES, MAX_NOTCHES);
                 self.orbit.dolly(libm::powf(DOLLY_FACTOR, notches));
@@ -376,8 +360,7 @@ impl Session {
     /// still waits for the wave.
     pub(crate) fn inspect(&self, pixel: (u32, u32)) {
         let query = self.query(pixel, QueryKind::Path);
-        self.render
-            .send(|commands| commands.last_sample = Some(query));
+        (self.render).send(|commands| commands.last_sample = Some(query));
     }
 
     /// Requests the description of a pixel, given by column and row. `RenderEvent::Pixel` follows, or a message after a
@@ -427,8 +410,7 @@ impl Session {
     /// message follows and the render keeps the previous one.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<Message> {
         self.strategy = strategy;
-        self.render
-            .send(|commands| commands.strategy = Some(strategy));
+        (self.render).send(|commands| commands.strategy = Some(strategy));
         Some(format!("compaction: {strategy}").into())
     }
 
@@ -441,8 +423,7 @@ impl Session {
     /// Switches denoising on or off; always returns a message.
     fn denoise(&mut self) -> Option<Message> {
         self.look.denoise = !self.look.denoise;
-        self.render
-            .send(|commands| commands.denoises = Some(self.look.denoise));
+        (self.render).send(|commands| commands.denoises = Some(self.look.denoise));
         let message = if self.look.denoise {
             "denoised preview, once its noise estimate is ready"
         } else {
@@ -517,8 +498,7 @@ impl Session {
             return self.report_problem(format!("no more samples: {error}"));
         }
         self.samples = samples;
-        self.render
-            .send(|commands| commands.samples = Some(samples));
+        (self.render).send(|commands| commands.samples = Some(samples));
         Some(format!("{samples} samples per pixel").into())
     }
 
@@ -537,11 +517,6 @@ impl Session {
         let text = text.strip_suffix('0').unwrap_or(&text);
         Some(format!("exposure {text} stops").into())
     }
-}
-
-/// Clamps a pointer motion, in shorter sides of the picture, to ±`MAX_SIDES`.
-fn clamp_pointer_motion(length: f32) -> f32 {
-    length.clamp(-MAX_SIDES, MAX_SIDES)
 }
 
 /// Returns the item that follows `now` in `all`, cyclically.

@@ -24,7 +24,7 @@ pub(super) struct Editing {
     /// Scene without the user's edits, as it was last loaded or saved.
     pub(super) read: Arc<Scene>,
     /// Part whose properties are displayed; `None` if none is selected.
-    selected: Option<Part>,
+    pub(super) selected: Option<Part>,
     /// Number of the component that keys change, among those of the selected part.
     component: usize,
     /// Colors of lights whose strength is 0, by part and field. The largest channel is 1.
@@ -170,11 +170,6 @@ impl Editing {
             component: self.component,
             ..Self::new(read)
         };
-    }
-
-    /// Returns the selected part; `None` if none is selected.
-    pub(super) fn selected(&self) -> Option<Part> {
-        self.selected
     }
 
     /// Selects a part of the scene. Does nothing if the part has no properties.

@@ -66,7 +66,7 @@ impl RequestedFilm {
             size: copy.part.header.identity.size,
             ..Scene::clone(&copy.inspection_scene.scene)
         };
-        let trees = copy.inspection_scene.trees();
+        let trees = copy.inspection_scene.trees.clone();
         let mut aovs = Aovs::trace(&scene, trees, &LAYERS)?;
         aovs.set_preview(copy.preview);
         match copy.region {

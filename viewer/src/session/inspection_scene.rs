@@ -17,7 +17,7 @@ pub(super) struct InspectionScene {
     pub(super) scene: Arc<Scene>,
     /// Acceleration structures of the renderer, shared to save time and memory. `None` if they are no longer in host
     /// memory, so that they must be built again.
-    trees: Option<Arc<SceneBvhs>>,
+    pub(super) trees: Option<Arc<SceneBvhs>>,
     /// The prepared scene; `None` until it is needed.
     render_scene: Mutex<Option<Arc<RenderScene>>>,
 }
@@ -40,11 +40,6 @@ impl InspectionScene {
             trees,
             render_scene: Mutex::default(),
         }
-    }
-
-    /// Returns the renderer's acceleration structures; `None` if they are no longer in host memory.
-    pub(super) fn trees(&self) -> Option<Arc<SceneBvhs>> {
-        self.trees.clone()
     }
 
     /// Returns the prepared scene. The first call prepares the scene and later calls share it; after a failure, the
@@ -81,7 +76,11 @@ impl SceneView {
             size: self.size,
             ..Scene::clone(&self.inspection_scene.scene)
         };
-        Ok(Aovs::trace(&scene, self.inspection_scene.trees(), wanted)?)
+        Ok(Aovs::trace(
+            &scene,
+            self.inspection_scene.trees.clone(),
+            wanted,
+        )?)
     }
 
     /// Traces the alpha of each pixel, 0..=1, row by row from the top; empty if the background is not transparent.

@@ -42,11 +42,6 @@ impl LightGroup {
         (lights.len() > MAX_SINGLE).then_some(Self { lights, place })
     }
 
-    /// Returns the part that is listed for the group.
-    fn listed(&self) -> Part {
-        Part::Light(self.lights[0])
-    }
-
     /// Returns the number of the light in the group, from 1.
     pub(super) fn number(&self) -> f32 {
         (self.place + 1) as f32
@@ -109,5 +104,5 @@ pub(super) fn listed_parts(scene: &Scene) -> Vec<PartInfo> {
 
 /// Returns the part that is listed for a part: that of its group, or itself.
 pub(super) fn listed_part(scene: &Scene, part: Part) -> Part {
-    LightGroup::of(scene, part).map_or(part, |group| group.listed())
+    LightGroup::of(scene, part).map_or(part, |group| Part::Light(group.lights[0]))
 }

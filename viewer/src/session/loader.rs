@@ -368,11 +368,7 @@ impl LoaderState {
                 }
                 // It has the earlier contents of the file, or another file.
                 self.poses = None;
-                self.scene = loaded.scene.clone();
-                self.edited = loaded.scene.clone();
-                self.read = loaded.read.clone();
-                self.events
-                    .to_session(SessionEvent::Loaded(Box::new(loaded)));
+                self.show(loaded);
             }
             Err(error) => {
                 let error = error.to_string();
@@ -383,6 +379,14 @@ impl LoaderState {
                 self.events.to_session(SessionEvent::SceneError(error));
             }
         }
+    }
+
+    /// Sends a loaded scene, and keeps it as the displayed one.
+    fn show(&mut self, loaded: Loaded) {
+        self.scene = loaded.scene.clone();
+        self.edited = loaded.scene.clone();
+        self.read = loaded.read.clone();
+        (self.events).to_session(SessionEvent::Loaded(Box::new(loaded)));
     }
 
     /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's edits. Also prepares

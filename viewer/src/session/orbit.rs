@@ -9,9 +9,9 @@ use raysieve_scene::{Camera, Focus, Projection};
 /// The user-controlled camera.
 pub(super) struct Orbit {
     /// Camera of the scene, as it was loaded or saved.
-    home: Camera,
-    /// Current camera, whose field of view applies to the aspect ratio `aspect`.
-    camera: Camera,
+    pub(super) home: Camera,
+    /// Current camera, whose field of view applies to the aspect ratio that the scene requests.
+    pub(super) current: Camera,
     /// Width divided by height of the picture size that the scene requests.
     aspect: f32,
 }
@@ -46,31 +46,25 @@ impl Orbit {
     pub(super) fn new(home: Camera, (width, height): (u32, u32)) -> Self {
         Self {
             home,
-            camera: home,
+            current: home,
             aspect: width as f32 / height as f32,
         }
     }
 
     /// Sets the current camera to an exact copy of the scene's camera.
     pub(super) fn reset(&mut self) {
-        self.camera = self.home;
+        self.current = self.home;
     }
 
     /// Returns whether the current camera is exactly the scene's.
     pub(super) fn is_home(&self) -> bool {
-        self.camera == self.home
+        self.current == self.home
     }
 
     /// Returns whether the field of view or the aperture of the current camera differs from that of the scene's.
     /// Movements of the camera change neither.
     pub(super) fn has_edited_lens(&self) -> bool {
-        !have_same_lens(&self.camera, &self.home)
-    }
-
-    /// Replaces the scene's camera, for example after the current one was saved, and leaves the current camera
-    /// unchanged.
-    pub(super) fn replace_home(&mut self, home: Camera) {
-        self.home = home;
+        !have_same_lens(&self.current, &self.home)
     }
 
     /// Replaces the scene's camera and requested picture size after a reload. If the current camera equals the old
@@ -79,33 +73,23 @@ impl Orbit {
     pub(super) fn set_home(&mut self, home: Camera, (width, height): (u32, u32)) {
         let was = mem::replace(&mut self.home, home);
         self.aspect = width as f32 / height as f32;
-        if self.camera == was {
+        if self.current == was {
             return self.reset();
         }
         if home.projection != was.projection {
-            self.camera.projection = home.projection;
+            self.current.projection = home.projection;
         }
         if home.lens != was.lens {
-            self.camera.lens = home.lens;
+            self.current.lens = home.lens;
         }
-        self.camera.filter = home.filter;
-    }
-
-    /// Returns the current camera, whose field of view applies to the aspect ratio that the scene requests.
-    pub(super) fn current(&self) -> Camera {
-        self.camera
-    }
-
-    /// Sets the current camera, for example to undo a move.
-    pub(super) fn set_current(&mut self, camera: Camera) {
-        self.camera = camera;
+        self.current.filter = home.filter;
     }
 
     /// Orbits the camera around its target by two angles in radians, to the right and upwards. The elevation is clamped
     /// to -89 to 89 degrees, or to its present absolute value if that is larger.
     pub(super) fn turn(&mut self, right: f32, up: f32) {
-        let pole = self.camera.up.normalize_or(Vec3::Y);
-        let from_target = self.camera.origin - self.camera.target;
+        let pole = self.current.up.normalize_or(Vec3::Y);
+        let from_target = self.current.origin - self.current.target;
         let distance = from_target.length();
         let direction = from_target.normalize_or(Vec3::Z);
         let elevation = direction.dot(pole).clamp(-1.0, 1.0).asin();
@@ -117,14 +101,14 @@ impl Orbit {
         // Turning about `sideways` by a positive angle lowers the camera.
         let turned =
             Quat::from_axis_angle(pole, right) * Quat::from_axis_angle(sideways, -rise) * direction;
-        self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
+        self.current.origin = self.current.target + turned.normalize_or(direction) * distance;
     }
 
     /// Moves camera and target by `right` and `up`, in units of the shorter side of a picture of this size, measured at
     /// the target. The target is clamped to a sphere around the scene's target, and the camera moves along. The
     /// sphere's radius is 100 times the distance between the scene's camera and its target.
     pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
-        let distance = (self.camera.origin - self.camera.target).length();
+        let distance = (self.current.origin - self.current.target).length();
         let seen_width = match self.camera((width, height)).projection {
             Projection::Perspective { fov_degrees } => {
                 2.0 * distance * libm::tanf(fov_degrees.to_radians() / 2.0)
@@ -147,8 +131,8 @@ impl Orbit {
 
     /// Returns the unit vectors to the right, up and backwards of the camera.
     fn axes(&self) -> [Vec3; 3] {
-        let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
-        let sideways = self.camera.up.cross(direction);
+        let direction = (self.current.origin - self.current.target).normalize_or(Vec3::Z);
+        let sideways = self.current.up.cross(direction);
         let rightwards = sideways.normalize_or(direction.any_orthonormal_vector());
         [rightwards, direction.cross(rightwards), direction]
     }
@@ -156,12 +140,12 @@ impl Orbit {
     /// Moves camera and target by a vector in world space. The target is clamped to a sphere around the scene's target,
     /// as in [`Self::pan`], and the camera moves along.
     fn shift(&mut self, by: Vec3) {
-        let wanted = self.camera.target + by;
+        let wanted = self.current.target + by;
         let home_distance = self.home.origin.distance(self.home.target);
         let from_home = (wanted - self.home.target).clamp_length_max(FARTHEST * home_distance);
-        let moved = self.home.target + from_home - self.camera.target;
-        self.camera.origin += moved;
-        self.camera.target += moved;
+        let moved = self.home.target + from_home - self.current.target;
+        self.current.origin += moved;
+        self.current.target += moved;
     }
 
     /// Turns the camera in place, so that the content of a picture of this size moves by `right` and `down`. Both are
@@ -183,17 +167,17 @@ impl Orbit {
 
     /// Swaps the current camera's position and target.
     fn swap_position_and_target(&mut self) {
-        let Camera { origin, target, .. } = &mut self.camera;
+        let Camera { origin, target, .. } = &mut self.current;
         mem::swap(origin, target);
     }
 
     /// Focuses the current camera on a point in world space, and returns the point's distance along the view direction
     /// in metres. Does nothing and returns `None` if the camera has no lens.
     pub(super) fn focus_on(&mut self, point: Vec3) -> Option<f32> {
-        let Camera { origin, target, .. } = self.camera;
+        let Camera { origin, target, .. } = self.current;
         let ahead = (target - origin).normalize_or(Vec3::NEG_Z);
         let metres = (point - origin).dot(ahead);
-        let lens = self.camera.lens.as_mut()?;
+        let lens = self.current.lens.as_mut()?;
         lens.focus = match lens.focus {
             Focus::Distance(_) => Focus::Distance(metres),
             Focus::Point(_) => Focus::Point(point),
@@ -207,16 +191,16 @@ impl Orbit {
         if let (
             Projection::Orthographic { width },
             Projection::Orthographic { width: home_width },
-        ) = (&mut self.camera.projection, self.home.projection)
+        ) = (&mut self.current.projection, self.home.projection)
         {
             *width = (*width * factor).clamp(NEAREST * home_width, FARTHEST * home_width);
             return;
         }
-        let from_target = self.camera.origin - self.camera.target;
+        let from_target = self.current.origin - self.current.target;
         let home_distance = self.home.origin.distance(self.home.target);
         let distance = (from_target.length() * factor)
             .clamp(NEAREST * home_distance, FARTHEST * home_distance);
-        self.camera.origin = self.camera.target + from_target.normalize_or(Vec3::Z) * distance;
+        self.current.origin = self.current.target + from_target.normalize_or(Vec3::Z) * distance;
     }
 
     /// Returns the current camera for a picture of this width and height. If the picture is relatively wider than the
@@ -224,8 +208,8 @@ impl Orbit {
     pub(super) fn camera(&self, (width, height): (u32, u32)) -> Camera {
         let widening = width as f32 / height as f32 / self.aspect;
         if widening <= 1.0 {
-            return self.camera;
+            return self.current;
         }
-        self.camera.with_width_scaled(widening.into())
+        self.current.with_width_scaled(widening.into())
     }
 }

@@ -244,7 +244,7 @@ pub(super) struct Recorder {
     /// Times of the stages at the points of `rate_history`, in milliseconds per path.
     stage_history: VecDeque<[f64; Stage::OF_BOUNCE.len()]>,
     /// Results of the last comparison of strategies on this view; empty before the first.
-    strategies: Vec<StrategyComparison>,
+    pub(super) strategies: Vec<StrategyComparison>,
     /// Number of bounces up to the last one that has had rays since the scene was loaded or edited; 0 before the first
     /// wave.
     rows: usize,
@@ -273,11 +273,6 @@ impl Recorder {
     /// Excludes the samples of a restored film from the figures. `stats` are the statistics of that film.
     pub(super) fn skip(&mut self, stats: &Stats) {
         self.before = Some(stats.clone());
-    }
-
-    /// Replaces the results of the comparison of strategies.
-    pub(super) fn set_comparison(&mut self, strategies: Vec<StrategyComparison>) {
-        self.strategies = strategies;
     }
 
     /// Adds what `stats`, the statistics of the film so far, contains beyond those of the last call.

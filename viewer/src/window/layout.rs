@@ -141,14 +141,9 @@ impl Layout {
                 if let Some(room) = fitting {
                     let panel = room.panel.max(whole.width - shown_width(picture, whole));
                     let width = whole.width - panel;
-                    let beside = Area {
-                        x: width,
-                        width: panel,
-                        ..whole
-                    };
                     return Self {
-                        picture: Area { width, ..whole },
-                        figures: Some((beside, Detail::Everything)),
+                        picture: whole.columns(0, width),
+                        figures: Some((whole.columns(width, panel), Detail::Everything)),
                     };
                 }
                 // The picture needs no more than its height at the full width of the window.
@@ -167,15 +162,8 @@ impl Layout {
     fn above_strip(whole: Area, strip: i32, detail: Detail) -> Self {
         let height = whole.height - strip;
         Self {
-            picture: Area { height, ..whole },
-            figures: Some((
-                Area {
-                    y: height,
-                    height: strip,
-                    ..whole
-                },
-                detail,
-            )),
+            picture: whole.rows(0, height),
+            figures: Some((whole.rows(height, strip), detail)),
         }
     }
 }

@@ -109,7 +109,7 @@ impl History {
 impl Session {
     /// Records the camera before a movement as an undo step, once per gesture.
     pub(super) fn record_view(&mut self) {
-        let before = Step::View(self.orbit.current());
+        let before = Step::View(self.orbit.current);
         self.history
             .record(Gesture::View, Continuity::ByTime, before);
     }
@@ -125,7 +125,7 @@ impl Session {
     /// nothing if the scene has no such part.
     pub(super) fn record_part(&mut self, part: Part, field: &'static str, continuity: Continuity) {
         let before = match part {
-            Part::Camera => Some(Step::View(self.orbit.current())),
+            Part::Camera => Some(Step::View(self.orbit.current)),
             _ => self
                 .scene
                 .part_state(part)
@@ -185,8 +185,8 @@ impl Session {
         self.history.end_gesture();
         match step {
             Step::View(camera) => {
-                let before = self.orbit.current();
-                self.orbit.set_current(camera);
+                let before = self.orbit.current;
+                self.orbit.current = camera;
                 self.render_view();
                 (Step::View(before), None)
             }

@@ -21,8 +21,7 @@ impl Session {
             height: bottom - top + 1,
         };
         self.region = Some(region);
-        self.render
-            .send(|commands| commands.region = Some(Some(region)));
+        (self.render).send(|commands| commands.region = Some(Some(region)));
         let Region { width, height, .. } = region;
         Some(Message::by_input(|input| {
             let whole = input.control("O", "Region, then a tap");

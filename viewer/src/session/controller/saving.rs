@@ -116,7 +116,7 @@ impl Session {
     pub(crate) fn edit_state(&self) -> EditState {
         EditState {
             path: self.scene.path.clone(),
-            camera: self.orbit.current(),
+            camera: self.orbit.current,
             edits: self.edits(),
         }
     }
@@ -139,7 +139,7 @@ impl Session {
                 tone: self.look.tone,
                 ..Scene::clone(&self.scene)
             },
-            camera: self.orbit.current(),
+            camera: self.orbit.current,
             edits: [self.scene.clone(), self.editing.read.clone()],
             options: shown_options(&self.first, &self.scene),
             first: self.first.clone(),

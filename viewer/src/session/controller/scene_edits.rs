@@ -27,22 +27,22 @@ impl Session {
 
     /// Returns the part in the list of parts that contains the selected one; `None` if none is selected.
     pub(crate) fn selected_listed_part(&self) -> Option<Part> {
-        Some(listed_part(&self.scene, self.editing.selected()?))
+        Some(listed_part(&self.scene, self.editing.selected?))
     }
 
     /// Returns the selected part; `None` if none is selected.
     pub(crate) fn selected_part(&self) -> Option<Part> {
-        self.editing.selected()
+        self.editing.selected
     }
 
     /// Returns the selected part as text; `None` if none is selected.
     pub(crate) fn selected_name(&self) -> Option<String> {
-        Some(described(&self.scene, self.editing.selected()?))
+        Some(described(&self.scene, self.editing.selected?))
     }
 
     /// Returns the properties of the selected part; none if no part is selected.
     pub(crate) fn properties(&self) -> Vec<Property> {
-        match self.editing.selected() {
+        match self.editing.selected {
             Some(part) => self.editing.properties(self.seen(), part),
             None => Vec::new(),
         }
@@ -87,7 +87,7 @@ impl Session {
             }
         };
         self.editing.select(seen(&self.scene, &self.orbit), part);
-        if self.editing.selected() != Some(part) {
+        if self.editing.selected != Some(part) {
             return None;
         }
         let instance = vertex.hit.as_ref().and_then(|hit| hit.instance);
@@ -137,7 +137,7 @@ impl Session {
             let camera = seen.camera.with_field(field, value);
             if camera != seen.camera {
                 self.record_part(part, field, continuity);
-                self.orbit.set_current(camera);
+                self.orbit.current = camera;
                 self.render_view();
             }
             return Ok(None);
@@ -202,7 +202,7 @@ impl Session {
     /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
     /// cannot be written as scene text, they are left out, and the error is returned too.
     pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
-        let camera = self.orbit.current().to_ron();
+        let camera = self.orbit.current.to_ron();
         let shown = shown_options(&self.first, &self.scene);
         let animation = shown
             .animation
@@ -311,11 +311,11 @@ impl Session {
     /// # Errors
     /// See [`save_edits`].
     fn write_to_scene(&mut self) -> Result<String, raysieve_scene::Error> {
-        let camera = self.orbit.current();
+        let camera = self.orbit.current;
         let read = self.editing.read.clone();
         let missing = save_edits(&self.scene, &read, &camera)?;
         // Reloading the saved file moves no camera that the user has moved since.
-        self.orbit.replace_home(camera);
+        self.orbit.home = camera;
         self.schedule_autosave();
         let mut message = format!(
             "{} saved to {}",
@@ -350,7 +350,7 @@ const SAVE_AS: &str = "S (Save as)";
 fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {
     Seen {
         scene,
-        camera: orbit.current(),
+        camera: orbit.current,
     }
 }
 

@@ -73,7 +73,7 @@ impl Session {
         let camera = cameras[index].framing.camera(self.scene.size);
         self.file_camera = Some(index);
         self.record_view_separately();
-        self.orbit.replace_home(camera);
+        self.orbit.home = camera;
         self.orbit.reset();
         self.render_view();
         Some(message.into())

@@ -103,13 +103,7 @@ impl LoaderState {
             let read = self.load_pose(&options);
             let loaded = read.and_then(|read| self.loaded(read, LoadReason::Posed));
             match loaded {
-                Ok(loaded) => {
-                    self.scene = loaded.scene.clone();
-                    self.edited = loaded.scene.clone();
-                    self.read = loaded.read.clone();
-                    let loaded = SessionEvent::Loaded(Box::new(loaded));
-                    return self.events.to_session(loaded);
-                }
+                Ok(loaded) => return self.show(loaded),
                 Err(error) => {
                     self.poses = None;
                     let error = SessionEvent::PoseError(error.to_string());

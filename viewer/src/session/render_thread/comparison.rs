@@ -212,7 +212,7 @@ impl RenderThreadState {
         };
         let (size, turn_samples) = turn_of(self.stats.size, self.stats.paths_per_second);
         let methods = Method::all().into_iter();
-        self.recorder.set_comparison(Vec::new());
+        self.recorder.strategies.clear();
         self.comparison = Some(RunningComparison {
             samples: self.renderer.samples(),
             sort_hits: self.renderer.settings().sort_hits,
@@ -292,7 +292,7 @@ impl RenderThreadState {
         }
         let is_round = running.record(&self.stats);
         if is_round {
-            self.recorder.set_comparison(compare(&running.methods));
+            self.recorder.strategies = compare(&running.methods);
         }
         if running.rounds > ROUNDS {
             return self.end_comparison();

@@ -8,7 +8,7 @@ use egui::{
 
 use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect};
 use crate::{
-    overlay::{Detail, Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
+    overlay::{Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
     session::{Action, Change, DisplayFrame, ScreenAction, Session},
     window::layout::Layout,
 };
@@ -71,10 +71,9 @@ impl PanelTexture {
         }
         let (area, texture) = (self.area?, self.texture.as_ref()?);
         let scale = ui.pixels_per_point();
-        let moved = |area: Area| Area {
-            x: region.x + area.x,
-            y: region.y + area.y,
-            ..area
+        let moved = |area: Area| {
+            let columns = area.columns(region.x + area.x, area.width);
+            columns.rows(region.y + area.y, area.height)
         };
         let (rect, whole) = (to_rect(moved(area), scale), to_rect(region, scale));
         ui.painter()
@@ -139,13 +138,8 @@ impl View {
         session: &Session,
     ) -> Figures<'a> {
         Figures {
-            stats,
-            recent: &frame.recent,
-            size: frame.size,
-            state: frame.state,
-            detail: Detail::Full,
-            units: self.units,
             denoises: session.look().denoise && self.debug_image.is_none(),
+            ..Figures::of(frame, stats, self.units)
         }
     }
 

@@ -1,8 +1,8 @@
 //! The picture in the window: it reacts to the pointer, and what belongs to its pixels is drawn over it.
 
 use egui::{
-    Color32, Event, Id, MouseWheelUnit, PointerButton, Pos2, Rect, Response, Sense, Shape, Stroke,
-    TextureId, Ui, WidgetInfo, WidgetType,
+    Color32, Event, Id, MouseWheelUnit, PointerButton, Pos2, Rangef, Rect, Response, Sense, Shape,
+    Stroke, TextureId, Ui, WidgetInfo, WidgetType,
 };
 
 use super::{Corners, Request, View, to_rect};
@@ -287,33 +287,21 @@ impl View {
         let region = to_rect(fitted.region, scale);
         let (columns, rows) = (picture.width as f32, picture.height as f32);
         let pixel = [area.width() / columns, area.height() / rows];
-        if !fitted.is_of((picture.width, picture.height))
+        if fitted.picture != (picture.width, picture.height)
             || pixel[0] < MIN_CELLS * CELL[0]
             || pixel[1] < 3.0 * CELL[1]
         {
             return;
         }
-        let visible = |from: f32, to: f32, begin: f32, step: f32, count: u32| {
-            let first = ((from - begin) / step).ceil().max(0.0) as u32;
-            let last = ((to - begin) / step).floor().max(0.0) as u32;
+        let visible = |range: Rangef, begin: f32, step: f32, count: u32| {
+            let first = ((range.min - begin) / step).ceil().max(0.0) as u32;
+            let last = ((range.max - begin) / step).floor().max(0.0) as u32;
             first..last.min(count)
         };
         let painter = ui.painter_at(region);
         let font = egui::TextStyle::Monospace.resolve(ui.style());
-        let across = visible(
-            region.left(),
-            region.right(),
-            area.left(),
-            pixel[0],
-            picture.width,
-        );
-        let down = visible(
-            region.top(),
-            region.bottom(),
-            area.top(),
-            pixel[1],
-            picture.height,
-        );
+        let across = visible(region.x_range(), area.left(), pixel[0], picture.width);
+        let down = visible(region.y_range(), area.top(), pixel[1], picture.height);
         for row in down {
             for column in across.clone() {
                 let place = row as usize * picture.width as usize + column as usize;

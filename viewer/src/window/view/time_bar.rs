@@ -37,11 +37,7 @@ impl View {
             return 0;
         };
         let height = (HEIGHT * scale).round() as i32;
-        let area = Area {
-            y: window.height - height,
-            height,
-            ..window
-        };
+        let area = window.rows(window.height - height, height);
         let rect = to_rect(area, scale).shrink2(egui::vec2(9.0, 4.0));
         let builder = UiBuilder::new().id_salt("time bar").max_rect(rect);
         ui.scope_builder(builder, |ui| {
