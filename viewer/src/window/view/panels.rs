@@ -29,6 +29,9 @@ pub(super) struct PanelTexture {
 /// Width in points around the text of a tooltip.
 const TOOLTIP_MARGIN: f32 = 24.0;
 
+/// Height in points of a tooltip with a long text.
+const TOOLTIP_HEIGHT: f32 = 100.0;
+
 /// Height in points of the bar with the menu above the figures.
 const TOOL_BAR_HEIGHT: f32 = 22.0;
 
@@ -49,8 +52,8 @@ impl PanelTexture {
     }
 
     /// Displays the panel in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
-    /// transparent RGBA bytes of the region's size. Rows are texts for screen readers. They are tooltips too if `tooltips` tells where:
-    /// beside or above the region. Returns the area of the panel in the window in points; `None` if there is no room.
+    /// transparent RGBA bytes of the region's size. Rows are texts for screen readers. They are tooltips too if `tooltips` tells where,
+    /// beside or above the region, for want of room below the panel. Returns the area of the panel in the window in points; `None` if there is no room.
     fn show(
         &mut self,
         ui: &Ui,
@@ -86,13 +89,19 @@ impl PanelTexture {
             let response = ui.interact(area, id, Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &row.text));
             if let Some(align) = tooltips {
-                // Outside the region, where it covers no other row.
-                let left = whole.left() - ui.ctx().content_rect().left() - TOOLTIP_MARGIN;
-                let (anchor, room) = match align {
-                    RectAlign::TOP_START => (whole, whole.width()),
-                    _ => (Rect::from_x_y_ranges(whole.x_range(), area.y_range()), left),
+                // It covers no other row, and the picture only without room below the panel.
+                let left = whole.left() - ui.ctx().content_rect().left();
+                let (anchor, align, room) = match align {
+                    _ if whole.bottom() - rect.bottom() >= TOOLTIP_HEIGHT => {
+                        (rect, RectAlign::BOTTOM_START, rect.width())
+                    }
+                    RectAlign::TOP_START => (whole, align, whole.width()),
+                    _ => {
+                        let row = Rect::from_x_y_ranges(whole.x_range(), area.y_range());
+                        (row, align, left)
+                    }
                 };
-                let width = room.min(ui.spacing().tooltip_width);
+                let width = (room - TOOLTIP_MARGIN).min(ui.spacing().tooltip_width);
                 let mut tooltip = Tooltip::for_enabled(&response).width(width);
                 tooltip.popup = tooltip.popup.anchor(anchor).align(align);
                 tooltip.show(|ui| {
