@@ -87,4 +87,3 @@ pub(crate) fn fold_pairwise<T, F: Fold<T>>(
     }
     values.first().copied().unwrap_or_else(|| fold.identity())
 }
-

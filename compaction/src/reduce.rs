@@ -45,9 +45,9 @@ pub(crate) use gpu::{kernel_file, launch};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_source::of_items;
 #[cfg(feature = "cuda")]
-pub(crate) use workspace::workspace_words;
-#[cfg(feature = "cuda")]
 pub use workspace::Workspace;
+#[cfg(feature = "cuda")]
+pub(crate) use workspace::workspace_words;
 
 /// Threads per block of all kernels.
 const BLOCK_THREADS: u32 = 256;

@@ -162,9 +162,7 @@ impl<A: Shared> CustomOperator<A> {
     /// Returns whether the text contains a word. If not, it cannot define a function of this name.
     fn names(&self, name: &str) -> bool {
         let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
-        self.text
-            .split(|c| !is_in_word(c))
-            .any(|word| word == name)
+        self.text.split(|c| !is_in_word(c)).any(|word| word == name)
     }
 
     fn no_function(&self, function: String) -> Error {

@@ -133,7 +133,8 @@ impl<A, I> Workspace<A, I> {
     /// the call then processed all items of the buffer. Otherwise returns the errors of
     /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
-        self.states.check_overrun(stream, "custom_reduce or custom_scan")
+        self.states
+            .check_overrun(stream, "custom_reduce or custom_scan")
     }
 
     /// Returns the number of items that was passed at creation: the longest possible input.

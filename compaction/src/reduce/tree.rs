@@ -9,7 +9,10 @@
 //! A warp combines its vectors lane by lane if the operation is commutative, and otherwise in segments.
 
 use super::{BLOCK_THREADS, BLOCK_WARPS, MAX_BLOCKS, lane_items, segment_items};
-use crate::{fold::{Fold, fold_pairwise}, parallel};
+use crate::{
+    fold::{Fold, fold_pairwise},
+    parallel,
+};
 
 /// Number of items from which an exact reduction is processed in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;

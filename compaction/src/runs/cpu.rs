@@ -12,8 +12,8 @@ use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
-    monoid::{Monoid, with_monoid},
     fold::{Fold, Known},
+    monoid::{Monoid, with_monoid},
     tiles::{
         rows, tile_items,
         tree::{Prefixes, Segment, Segmented, TileSums, combine_tile},
