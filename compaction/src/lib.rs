@@ -136,7 +136,7 @@
 //! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`],
 //! [`partition`], [`select_columns`], [`radix_sort`] and [`summed_area`] describe each operation, its memory traffic
 //! and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions
-//! agree. [`cuda`] compiles and launches kernels, including your own.
+//! agree. [`cuda`] compiles and launches kernels, including your own, for which [`look_back`] has scans and prefixes.
 
 // Definitions that both backends share are for the GPU in part.
 #![cfg_attr(
@@ -163,7 +163,7 @@ pub mod merge_sort;
 pub mod partition;
 pub mod radix_sort;
 #[cfg(feature = "cuda")]
-mod look_back;
+pub mod look_back;
 mod monoid;
 mod names;
 mod parallel;

@@ -1,13 +1,153 @@
-//! Device memory of the decoupled look-back of `kernels/look_back.cuh`: a control header, followed by the tile states.
+//! Scans, ranks and prefixes for kernels of your own: the functions of `"compaction/collective.cuh"`, and the device
+//! memory by which blocks pass on prefixes.
+//!
+//! A kernel that computes something and keeps a part of the results needs no flags and no second pass. Each block ranks
+//! its own results, and learns from earlier blocks where to write them:
+//!
+//! ```no_run
+//! use compaction::{cuda::{self, Compiler, In, InOut, Launch, Source}, look_back::TileStates};
+//!
+//! // Keeps the squares of odd numbers, in order.
+//! type Odd = (In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
+//! let source = Source::new("odd.cu", r#"
+//!     #include "compaction/collective.cuh"
+//!     extern "C" __global__ void odd_squares(const u32 *numbers, u32 count, u32 *out, u32 *kept, u64 *states)
+//!     {
+//!         const TileChain chain(states);
+//!         const u32 index = chain.tile() * BLOCK_THREADS + threadIdx.x;
+//!         const u32 number = index < count ? numbers[index] : 0;
+//!         const bool keep = number % 2 == 1;
+//!         const auto ranks = block_scan<Sum<u32>>(keep);
+//!         const u32 before = chain.prefix<Sum<u32>>(ranks.total);
+//!         ranked_scatter(ranks, keep, number * number, out + before);
+//!         if (chain.is_last() && threadIdx.x == 0) *kept = before + ranks.total;
+//!         chain.finish();
+//!     }"#).constant("BLOCK_THREADS", 256).kernel::<Odd>("odd_squares");
+//! let context = cuda::open(0)?;
+//! let stream = context.default_stream();
+//! let kernel = Compiler::new().load(&context, &TileStates::declare(source))?.kernel::<Odd>("odd_squares")?;
+//!
+//! let numbers = cuda::upload(&stream, &[3_u32, 4, 5])?;
+//! let mut out = cuda::zeroed::<u32>(&stream, 3)?;
+//! let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
+//! let launch = Launch::covering(3, 256);
+//! let mut states = TileStates::with_capacity::<u32>(&stream, 1)?; // one tile of 256 numbers
+//! let args = (numbers.as_view(), 3, out.as_view_mut(), kept.as_view_mut(), states.as_view_mut());
+//! kernel.launch(&stream, launch, args)?;
+//! assert_eq!(cuda::download(&stream, &out)?, [9, 25, 0]);
+//! # Ok::<(), compaction::Error>(())
+//! ```
+//!
+//! | in CUDA C++ | what it does | in CUB |
+//! |---|---|---|
+//! | `block_scan<Monoid>(value)` | combines the values of earlier threads (`before`) and of all (`total`) | `BlockScan` |
+//! | `block_fold<Monoid>(value)` | combines the values of all threads | `BlockReduce` |
+//! | `ranked_scatter(ranks, keep, item, out)` | writes the kept items of a block in order | `BlockExchange` |
+//! | `warp_inclusive<Monoid>`, `warp_fold<Monoid>` | the same within a warp | `WarpScan`, `WarpReduce` |
+//! | `TileChain` | the prefix of a block over all blocks, in one launch | `TilePrefixCallbackOp` |
+//!
+//! The method of `TileChain` is decoupled look-back, as in [`select`](crate::select).
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
+use bytemuck::Pod;
+use cudarc::driver::{CudaStream, CudaViewMut};
 
 use crate::{
     CountWord, Error, Result,
     cuda::{self, Arena, Buffer, GraphBuffers, Handover, Source, Uses},
 };
+
+/// Device memory by which the blocks of one of your kernels pass on prefixes: the argument of `TileChain` in CUDA C++.
+///
+/// One launch after the other uses it on its stream, and it never needs clearing.
+///
+/// ```no_run
+/// use compaction::{cuda, look_back::TileStates};
+///
+/// let stream = cuda::open(0)?.default_stream();
+/// let states = TileStates::with_capacity::<u32>(&stream, 1000)?;
+/// assert_eq!(states.capacity(), 1000);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TileStates {
+    states: States,
+    capacity: usize,
+}
+
+impl TileStates {
+    /// Allocates memory for launches of up to `tiles` blocks with prefixes of type `T`: a number, or a struct of 4-byte
+    /// words.
+    ///
+    /// A launch with more blocks fails with `CUDA_ERROR_LAUNCH_FAILED`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, look_back::TileStates};
+    /// let states = TileStates::with_capacity::<f64>(&cuda::open(0)?.default_stream(), 1 << 16)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`].
+    pub fn with_capacity<T: Pod>(stream: &Arc<CudaStream>, tiles: usize) -> Result<Self> {
+        const {
+            assert!(
+                size_of::<T>() > 0 && size_of::<T>() % 4 == 0,
+                "a prefix has whole words of 4 bytes"
+            )
+        };
+        let words = tiles.saturating_mul(size_of::<T>() / size_of::<u32>());
+        Ok(Self {
+            states: States::new(&mut Arena::allocating(stream), words)?,
+            capacity: tiles,
+        })
+    }
+
+    /// Adds to a kernel source what `"compaction/collective.cuh"` needs.
+    ///
+    /// ```
+    /// use compaction::{cuda::Source, look_back::TileStates};
+    ///
+    /// let source = Source::new("odd.cu", r#"#include "compaction/collective.cuh""#).constant("BLOCK_THREADS", 256);
+    /// assert!(TileStates::declare(source).text()?.contains("class TileChain"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn declare(source: Source) -> Source {
+        declare(source)
+    }
+
+    /// Returns the largest number of blocks of a launch.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, look_back::TileStates};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert_eq!(TileStates::with_capacity::<u64>(&stream, 10)?.capacity(), 10);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns the memory as the kernel's argument of type `InOut<u64>`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, look_back::TileStates};
+    /// # let mut states = TileStates::with_capacity::<u64>(&cuda::open(0)?.default_stream(), 10)?;
+    /// let argument = states.as_view_mut();
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn as_view_mut(&mut self) -> CudaViewMut<'_, u64> {
+        self.states.words.as_view_mut()
+    }
+}
+
+impl GraphBuffers for TileStates {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+    }
+}
 
 /// The number of the last epoch. Each launch has an epoch, counted from 1, which a tile state stores in 30 bits, so
 /// that states of earlier launches need no clearing.

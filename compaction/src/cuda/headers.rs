@@ -15,6 +15,7 @@ headers!(
     "warp.cuh",
     "block.cuh",
     "look_back.cuh",
+    "collective.cuh",
     "order.cuh",
     "extent.cuh",
     "tile.cuh",

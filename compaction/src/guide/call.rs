@@ -101,6 +101,10 @@
 //! Declare structs that both sides read with [`shared!`](crate::shared). The CUDA source defines them as well, and a
 //! kernel whose definition differs from Rust's [does not compile](crate::layout).
 //!
+//! Your kernels may use the functions of this crate's: [`look_back`](crate::look_back) scans and ranks the values of a
+//! block, and finds the prefix over all blocks in one launch. `examples/13_own_kernel.rs` computes distances and keeps
+//! the short ones in one kernel.
+//!
 //! # The CPU
 //!
 //! Each module has a submodule `cpu` with the same operations on slices. Its `specification` functions define the

@@ -10,6 +10,7 @@ mod launch;
 mod graphs;
 mod layers;
 mod machine;
+mod own_kernels;
 mod parcels;
 mod streams;
 
@@ -77,6 +78,7 @@ fn run_tests() {
             reinterpret_needs_whole_aligned_items, a_missing_device_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
         }
+        gpu "" own_kernels { collective_functions_scan_and_rank }
         gpu "" streams {
             calls_are_ordered_after_those_of_the_home_of_a_buffer, operations_accept_buffers_of_other_streams,
             a_captured_call_refuses_buffers_of_other_streams,
