@@ -153,7 +153,7 @@ def _library_of(array_type):
 
 @functools.cache
 def _parse_typestr(text):
-    """Returns the kind and the size in bytes of the items that `typestr` describes, or None if they are no plain data."""
+    """Returns the kind and the size in bytes of items by their `typestr`, or None if they are no plain data."""
     match = re.fullmatch(r"([<>|=])([biufcMmVSU])(\d+)(\[.*\])?", text)
     if match is None:
         return None
@@ -219,7 +219,8 @@ class _Array:
             dtype = interface["typestr"] if self.dtype is None else self.dtype
             raise TypeError(f"{self.name}: {dtype}: items must be plain data, without references to Python objects")
         if not isinstance(data, tuple):
-            raise TypeError(f"{self.name}: {type(self.keep[0]).__name__} has no address; pass what numpy.asarray returns")
+            library_type = type(self.keep[0]).__name__
+            raise TypeError(f"{self.name}: {library_type} has no address; pass what numpy.asarray makes of it")
         (self.kind, self.size), (self.address, self.is_read_only) = parsed, data
         strides = interface.get("strides")
         self._set_shape(interface["shape"], strides and [stride / max(1, self.size) for stride in strides])

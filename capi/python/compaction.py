@@ -228,7 +228,7 @@ def radix_sort(keys, keys_out, *, values=None, values_out=None, item_count=None,
     keys, keys_out = call.read(keys=keys, keys_out=keys_out)
     type_name = keys.require_type(KEYS, "keys")
     keys_out.require_output(keys.length, keys)
-    if len(bits) != 2 or any(bit not in range(8 * keys.size + 1) for bit in bits):
+    if bits != (0, 0) and (len(bits) != 2 or any(bit not in range(8 * keys.size + 1) for bit in bits)):
         raise ValueError(f"bits: {bits} is not (first, end) with numbers from 0 to {8 * keys.size}")
     if (values is None) != (values_out is None):
         raise ValueError("values and values_out: one is missing; give both, or none")

@@ -1,5 +1,8 @@
 //! Programs in C, C++ and Python that use the library through its headers and its module. On a machine without a GPU,
 //! those that need one are reported as ignored.
+//!
+//! The Python is that of the environment variable `RAYSIEVE_PYTHON`, which must have NumPy. Without the variable it is
+//! `python3`, and the tests are reported as ignored if that, or its NumPy where they need it, is missing.
 
 use std::{
     env,
@@ -106,12 +109,18 @@ fn main() {
             }
         }
     }
-    for backend in ["cpu", "cuda"] {
-        let name = format!("{backend}_arrays_python");
-        let trial = Trial::test(name, move || run_python(backend));
-        trials.push(match backend {
-            "cuda" if !has_gpu => trial.with_kind("no GPU").with_ignored_flag(true),
-            _ => trial.with_ignored_flag(Command::new("python3").arg("-V").output().is_err()),
+    for (name, file, backend, import) in [
+        ("cpu_arrays_python", "arrays.py", "cpu", "sys"),
+        ("cuda_arrays_python", "arrays.py", "cuda", "sys"),
+        ("cpu_numpy_python", "numpy_arrays.py", "cpu", "numpy"),
+    ] {
+        let trial = Trial::test(name, move || run_python(file, backend));
+        trials.push(if backend == "cuda" && !has_gpu {
+            trial.with_kind("no GPU").with_ignored_flag(true)
+        } else if !python_has(import) {
+            trial.with_kind("no Python for it").with_ignored_flag(true)
+        } else {
+            trial
         });
     }
     trials.push(Trial::test("installation_is_found", installation_is_found));
@@ -168,13 +177,26 @@ fn run(
     }
 }
 
-/// Runs the test of the Python module.
-fn run_python(backend: &str) -> Result<(), Failed> {
+/// Returns the Python of the tests.
+fn python() -> OsString {
+    env::var_os("RAYSIEVE_PYTHON").unwrap_or_else(|| "python3".into())
+}
+
+/// Returns whether the Python of the tests has the module, or must have it because the environment names the Python.
+fn python_has(module: &str) -> bool {
+    let mut probe = Command::new(python());
+    probe.arg("-c").arg(format!("import {module}"));
+    env::var_os("RAYSIEVE_PYTHON").is_some()
+        || probe.output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs a test of the Python module. It must print `done`.
+fn run_python(file: &str, backend: &str) -> Result<(), Failed> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut python = Command::new("python3");
+    let mut python = Command::new(python());
     python
         .args(["-B", "-W", "error"])
-        .arg(root.join("tests/python/arrays.py"))
+        .arg(root.join("tests/python").join(file))
         .arg(backend)
         .env("PYTHONPATH", root.join("python"))
         .env_remove("COMPACTION_LIBRARY")

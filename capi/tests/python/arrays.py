@@ -1,14 +1,17 @@
 """Tests of compaction.py with arrays of each protocol, on the backend that the first argument names: cpu or cuda."""
 
 import ctypes
+import itertools
 import random
 import struct
 import sys
+import types
 
+import _compaction
 import compaction
 
 ON_GPU = sys.argv[1] == "cuda"
-CODES = {"u1": "B", "u4": "I", "u8": "Q", "f4": "f", "b1": "?", "i2": "h", "i4": "i", "i8": "q"}
+CODES = {"u1": "B", "u4": "I", "u8": "Q", "f4": "f", "b1": "?", "i2": "h", "i4": "i", "i8": "q", "f8": "d"}
 
 
 def driver(name, *arguments):
@@ -63,7 +66,7 @@ class DLPack:
         kind = interface["typestr"][1:]
         self.array, self.shape = array, (ctypes.c_int64 * 1)(*interface["shape"])
         self.strides = strides and (ctypes.c_int64 * 1)(strides)
-        self.tensor = compaction._DLTensor(
+        self.tensor = _compaction.DLTensor(
             array.memory.address, 2 if ON_GPU else 1, 0, 1, {"u": 1, "f": 2}[kind[0]], 8 * int(kind[1]), 1,
             self.shape, self.strides, 0)
         self.streams = []
@@ -95,10 +98,21 @@ class Tensor:
 
     __module__, is_cuda = "torch", True
 
-    def __init__(self, array, dtype, is_contiguous=True):
+    def __init__(self, array, dtype, is_contiguous=True, device=0):
+        self.get_device = lambda: device
         self.array, self.dtype, self.shape = array, dtype, array.__cuda_array_interface__["shape"]
         self.data_ptr = lambda: array.memory.address
         self.is_contiguous, self.stride = lambda: is_contiguous, lambda: (2,)
+
+
+class CuPyArray:
+    """An array on a GPU as CuPy has it."""
+
+    __module__ = "cupy"
+
+    def __init__(self, array, device):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+        self.device = types.SimpleNamespace(id=device)
 
 
 class Stream:
@@ -135,6 +149,81 @@ def selects_and_partitions(count, kind):
     assert rows_out.items()[: 2 * len(first)] == [number for index in first for number in (2 * index, 2 * index + 1)]
 
 
+def selects_in_place(count):
+    flags = [random.randrange(3) == 0 for _ in range(count)]
+    on_flags, values, kept = Array("b1", flags), Array("u4", range(count)), Array("u4", [7])
+    compaction.select(on_flags, values, kept, values=values, stream=STREAM)
+    expected = [index for index, flag in enumerate(flags) if flag]
+    assert kept.items() == [len(expected)] and values.items()[: len(expected)] == expected
+
+
+def selects_columns(count):
+    flags = [random.randrange(3) == 0 for _ in range(count)]
+    expected = [index for index, flag in enumerate(flags) if flag]
+    on_flags, kept = Array("b1", flags), Array("i8", [0])
+    colors, ids = Array("u1", [index % 251 for index in range(3 * count)], 3), Array("f8", range(count))
+    colors_out, ids_out = Array("u1", [7] * 3 * count, 3), Array("f8", [7] * count)
+    compaction.select_columns(on_flags, [colors, ids], [colors_out, ids_out], kept, stream=STREAM)
+    kept_colors = [channel % 251 for index in expected for channel in range(3 * index, 3 * index + 3)]
+    assert kept.items() == [len(expected)]
+    assert ids_out.items() == expected + [7] * (count - len(expected))
+    assert colors_out.items() == kept_colors + [7] * (3 * count - len(kept_colors))
+    # A plain selection takes items of three bytes, too.
+    colors_out, half = Array("u1", [7] * 3 * count, 3), Array("i8", [count // 2])
+    compaction.select(on_flags, colors_out, kept, values=colors, item_count=half, stream=STREAM)
+    kept_colors = kept_colors[: 3 * sum(flags[: count // 2])]
+    assert colors_out.items() == kept_colors + [7] * (3 * count - len(kept_colors))
+
+
+def partitions_classes(count):
+    keys = [random.randrange(5) for _ in range(count)]
+    on_keys, out, starts = Array("u1", keys), Array("u4", [7] * count), Array("u4", [0] * 4)
+    compaction.partition_classes(on_keys, out, starts, stream=STREAM)
+    assert out.items() == sorted(range(count), key=lambda index: min(keys[index], 3))
+    assert starts.items() == [sum(key < start for key in keys) for start in range(4)]
+    compaction.partition_classes(on_keys, out, starts, classes=2, item_count=Array("u4", [count // 2]), stream=STREAM)
+    assert starts.items()[2] == sum(key < 2 for key in keys[: count // 2])
+
+
+def scans(kind, op, combine, identity, count):
+    numbers = [random.randrange(-50, 50) % (1 << 32 if kind[0] == "u" else 101) for _ in range(count)]
+    if kind[0] == "u" and op == "sum":
+        combine = lambda before, number: (before + number) % (1 << 8 * int(kind[1]))
+    inclusive = list(itertools.accumulate(numbers, combine))
+    values, out = Array(kind, numbers), Array(kind, [7] * count)
+    compaction.scan_inclusive(values, out, op=op, stream=STREAM)
+    assert out.items() == inclusive, (kind, op)
+    compaction.scan_exclusive(values, out, op=op, item_count=Array("u4", [count // 2]), stream=STREAM)
+    before = [identity, *inclusive][: count // 2]
+    assert out.items() == before + inclusive[count // 2 :], (kind, op)
+    compaction.scan_exclusive(values, values, op=op, stream=STREAM)
+    assert values.items() == [identity, *inclusive][:count], (kind, op)
+
+
+def makes_tables(kind, width, height):
+    numbers = [random.randrange(100) for _ in range(width * height)]
+    values, out = Array(kind, numbers, width), Array(kind, [7] * width * height, width)
+    compaction.summed_area(values, out, stream=STREAM)
+    expected = [
+        sum(numbers[row * width + column] for row in range(y + 1) for column in range(x + 1))
+        for y in range(height) for x in range(width)
+    ]
+    assert out.items() == expected, (kind, width, height)
+
+
+def reports_counts_that_are_too_large():
+    flags, out, count, large = Array("u1", [1] * 9), Array("u4", [0] * 9), Array("u4", [0]), Array("u4", [10])
+    compaction.check()
+    if ON_GPU:
+        compaction.select(flags, out, count, item_count=large, stream=STREAM)
+        fails(compaction.Error, "says 10 items, but there were 9", compaction.check)
+        assert count.items() == [9]
+        compaction.check()
+    else:
+        text = "item_count: 10 items, where at most 9 are possible"
+        fails(compaction.Error, text, compaction.select, flags, out, count, item_count=large)
+
+
 def sorts(count):
     keys = [random.randrange(-1000, 1000) for _ in range(count)]
     on_keys, out = Array("i2", keys), Array("i2", keys)
@@ -145,43 +234,85 @@ def sorts(count):
     assert values_out.items() == sorted(range(count), key=lambda index: keys[index])
 
 
+def copies_items_of_any_type():
+    flags, count = Array("u1", [0, 1, 0]), Array("u4", [0])
+    for typestr in ("<M8[ns]", "<m8", "|V8", "|S8", "<U2", "<c8", ">f8"):
+        values, out = (Array("u8", [5, 6, 7], typestr=typestr) for _ in range(2))
+        compaction.select(flags, out, count, values=values, stream=STREAM)
+        assert out.items()[0] == 6, typestr
+        for function in (compaction.radix_sort, compaction.scan_inclusive, compaction.summed_area):
+            fails(ValueError, "a dtype of ", function, values, out, stream=STREAM)
+    objects = Array("u8", [0, 0, 0], typestr="|O8")
+    fails(TypeError, "values: |O8: items must be plain data", compaction.select, flags, out, count, values=objects)
+
+
+def takes_current_streams():
+    """Streams of arrays count unless the caller gives one. All arrays of a call are on one stream."""
+    flags, out, count = Array("u1", [0, 1, 1]), Array("u4", [0] * 3), Array("u4", [0])
+    streams = []
+    run = _compaction._library.compaction_select_indices
+    _compaction._library.compaction_select_indices = lambda *arguments: streams.append(arguments[2]) or run(*arguments)
+    compaction.select(flags, out, count)
+    flags.__cuda_array_interface__["stream"] = STREAM
+    compaction.select(flags, out, count)
+    compaction.select(flags, out, count, stream=0)
+    sys.modules["torch"] = types.SimpleNamespace(cuda=types.SimpleNamespace(
+        current_stream=lambda device: types.SimpleNamespace(cuda_stream=STREAM)))
+    compaction.select(Tensor(flags, TorchType("uint8", 1)), out, count)
+    assert streams == [0, STREAM, 0, STREAM]
+    out.__cuda_array_interface__["stream"] = 1
+    fails(ValueError, f"on stream 0x0, where arrays before it are on {STREAM:#x}", compaction.select, flags, out, count)
+    del flags.__cuda_array_interface__["stream"]
+    compaction.select(flags, out, count)
+    assert streams[4:] == [0] and count.items() == [2]
+    _compaction._library.compaction_select_indices = run
+    del sys.modules["torch"]
+
+
+def refuses_other_devices():
+    flags, out, count = Array("u1", [0, 1, 1]), Array("u4", [0] * 3), Array("u4", [0])
+    host = types.SimpleNamespace(__array_interface__=count.__cuda_array_interface__)
+    text = "count: uint32 of shape (1,): on the CPU, where flags is on the current GPU"
+    fails(ValueError, text, compaction.select, flags, out, host)
+    fails(ValueError, "flags: uint8 of shape (3,): on GPU 1, where GPU 0 is current", compaction.select,
+          CuPyArray(flags, 1), out, count)
+    fails(ValueError, "out: uint32 of shape (3,): on GPU 1, where flags is on GPU 0", compaction.select,
+          CuPyArray(flags, 0), CuPyArray(out, 1), count)
+    compaction.select(CuPyArray(flags, 0), out, count)
+    assert count.items() == [2]
+
+
 def takes_dlpack():
     flags, out, count = DLPack(Array("u1", [1, 0, 1])), DLPack(Array("u4", [0] * 3)), DLPack(Array("u4", [0]))
     compaction.select(flags, out, count, stream=STREAM)
     assert out.array.items() == [0, 2, 0] and count.array.items() == [2]
     assert flags.streams == [(STREAM or 1) if ON_GPU else None]
-    fails(ValueError, "flags is not contiguous", compaction.select, DLPack(Array("u1", [1, 0, 1]), 2), out, count)
+    strided = DLPack(Array("u1", [1, 0, 1]), 2)
+    fails(ValueError, "flags: uint8 of shape (3,): not contiguous", compaction.select, strided, out, count)
 
 
 def takes_tensors():
     out, count = Array("i8", [7] * 3), Array("i8", [0])
-    flags = Tensor(Array("b1", [True, False, True]), TorchType("bool", 1))
-    on_out, on_count = (Tensor(array, TorchType("int64", 8)) for array in (out, count))
+    flags, int64 = Tensor(Array("b1", [True, False, True]), TorchType("bool", 1)), TorchType("int64", 8)
+    on_out, on_count = Tensor(out, int64), Tensor(count, int64)
     compaction.select(flags, on_out, on_count, stream=STREAM)
     assert out.items() == [0, 2, 7] and count.items() == [2]
-    fails(ValueError, "flags is not contiguous", compaction.select, Tensor(flags.array, flags.dtype, False), on_out, on_count)
-    fails(ValueError, "(f32)", compaction.select, Tensor(out, TorchType("float32", 4)), on_out, on_count)
-
-
-def takes_numpy():
-    try:
-        import numpy
-    except ImportError:
-        return
-    flags, out, count = numpy.array([0, 1, 1], bool), numpy.zeros(3, numpy.uint64), numpy.zeros(1, numpy.uint64)
-    compaction.select(flags, out, count)
-    assert list(out) == [1, 2, 0] and count[0] == 2
-    keys = numpy.array([2.5, -1.0, numpy.inf])
-    sorted_keys = numpy.empty_like(keys)
-    compaction.radix_sort(keys, sorted_keys, descending=True)
-    assert list(sorted_keys) == [numpy.inf, 2.5, -1.0]
-    fails(ValueError, "keys is not contiguous", compaction.radix_sort, keys[::2], sorted_keys)
+    call = (compaction.select, flags, on_out, on_count)
+    strided, floats = Tensor(flags.array, flags.dtype, False), Tensor(out, TorchType("bfloat16", 2))
+    fails(ValueError, "flags: torch.bool of shape (3,): not contiguous", *call[:1], strided, *call[2:], stream=STREAM)
+    fails(ValueError, "flags: torch.bfloat16 of shape (3,): flags are", *call[:1], floats, *call[2:], stream=STREAM)
+    halves, halves_out = Tensor(out, TorchType("float16", 2)), Tensor(out, TorchType("bfloat16", 2))
+    fails(ValueError, "not the type of values, torch.float16", compaction.select, flags, halves_out, on_count,
+          values=halves, stream=STREAM)
+    on_other = Tensor(out, int64, device=1)
+    fails(ValueError, "out: torch.int64 of shape (3,): on GPU 1, where flags is on GPU 0", compaction.select, flags,
+          on_other, on_count, stream=STREAM)
 
 
 def refuses_invalid_arguments():
     flags, out, count = Array("u1", [1, 0, 1]), Array("u4", [0] * 3), Array("u4", [0])
     fails(TypeError, "list has no __cuda_array_interface__", compaction.select, [1, 0], out, count)
-    fails(ValueError, "flags are booleans or u8", compaction.select, out, out, count)
+    fails(ValueError, "flags: uint32 of shape (3,): flags are bool or uint8", compaction.select, out, out, count)
     fails(ValueError, "up to 3 may be written", compaction.select, flags, count, count)
     fails(ValueError, "not the type of count", compaction.select, flags, Array("u8", [0] * 3), count)
     fails(ValueError, "not the type of count", compaction.select, flags, Array("i4", [0] * 3), count)
@@ -191,7 +322,20 @@ def refuses_invalid_arguments():
     fails(ValueError, "not contiguous", compaction.select, Array("u1", [1, 0, 1], strides=(2,)), out, count)
     fails(compaction.Error, "\"fastest\"", compaction.select, flags, out, count, strategy="fastest")
     fails(ValueError, "one is missing", compaction.radix_sort, out, out, values=out)
-    fails(compaction.Error, "overlap", compaction.radix_sort, out, out)
+    fails(ValueError, "values: uint8 of shape (3,): an item has 1 bytes, where 4 or 8 are possible", compaction.radix_sort,
+          out, out, values=flags, values_out=flags)
+    fails(ValueError, "keys: uint32 of shape (1, 3): keys have one dimension", compaction.radix_sort,
+          Array("u4", [1, 2, 3], 3), out)
+    fails(ValueError, "bits: (0, 33) is not (first, end)", compaction.radix_sort, out, out, bits=(0, 33))
+    fails(compaction.Error, "keys and keys_out overlap", compaction.radix_sort, out, out)
+    fails(compaction.Error, "count and out overlap", compaction.select, flags, out, out)
+    text = "item_count: uint8 of shape (3,): the counts of the call are integers of 32 bits"
+    fails(ValueError, text, compaction.select, flags, out, count, item_count=flags)
+    fails(ValueError, "starts: uint32 of shape (1,): for 0 classes", compaction.partition_classes, flags, out, count)
+    fails(ValueError, "up to 10 may be written", compaction.partition_classes, flags, out, count, classes=9)
+    fails(ValueError, "out: 0 arrays, where values has 1", compaction.select_columns, flags, [out], [], count)
+    fails(TypeError, "op: None is no name", compaction.scan_inclusive, out, out, op=None)
+    fails(compaction.Error, "\"product\"", compaction.scan_inclusive, out, out, op="product")
     fails(TypeError, "is no CUDA stream", compaction.select, flags, out, count, stream="0")
 
 
@@ -206,14 +350,25 @@ if ON_GPU:
     STREAM = stream.value
 for length in (0, 1, 100, 9000):
     selects_and_partitions(length, "u4")
+    selects_in_place(length)
+    partitions_classes(length)
+    scans("u4", "sum", None, 0, length)
     sorts(length)
+selects_columns(1000)
 for kind in ("u8", "i4", "i8"):
     selects_and_partitions(100, kind)
+    scans(kind, "sum", lambda before, number: before + number, 0, 100)
+scans("i4", "min", min, (1 << 31) - 1, 100)
+scans("f4", "max", max, float("-inf"), 100)
+for kind, width, height in (("u4", 1, 1), ("i8", 7, 5), ("f4", 70, 40), ("u4", 3, 100)):
+    makes_tables(kind, width, height)
+reports_counts_that_are_too_large()
+copies_items_of_any_type()
 takes_dlpack()
 if ON_GPU:
     takes_tensors()
-else:
-    takes_numpy()
+    takes_current_streams()
+    refuses_other_devices()
 refuses_invalid_arguments()
 compaction.clear()
 print("done")
