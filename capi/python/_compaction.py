@@ -192,12 +192,13 @@ class _Array:
             self.stream = interface.get("stream")
             self._read_interface(interface, -1)
             return
-        interface = getattr(array, "__array_interface__", None)
         if library in ("masked array", "scalar"):
             raise TypeError(f"{name}: a {library} is not supported; pass a plain array, and a mask as flags")
+        interface = getattr(array, "__array_interface__", None)
         if interface is not None:
             self._read_interface(interface, None)
         elif hasattr(array, "__dlpack__"):
+            self.is_read_only = library == "jaxlib"  # whose arrays never change
             self._read_dlpack(array, call)
         else:
             what = "has no __cuda_array_interface__, __dlpack__ or __array_interface__"
@@ -285,6 +286,7 @@ class _Array:
         return name
 
     def require_bytes(self, sizes, remedy):
+        """Checks the size of an item: `sizes` are in words and as numbers, and `remedy` is for other sizes."""
         if self.item_bytes not in sizes[1]:
             self.fail(f"an item has {self.item_bytes} bytes, where {sizes[0]} are possible; {remedy}")
 
@@ -293,6 +295,7 @@ class _Array:
             self.fail(f"not as many as the {of.length} {of.name}")
 
     def require_output(self, length, of=None):
+        """Checks an output: room for `length` items, and the type of the array `of`, if given."""
         if self.is_read_only:
             self.fail("the output is read-only")
         if self.length < length:
@@ -468,7 +471,8 @@ class Call:
         return word, 8 * word.size
 
     def run(self, plan, parameters, function, *arguments, extent):
-        """Runs a function of the library by a plan with these parameters, and a workspace for `extent`."""
+        """Runs a function of the library with these arguments, by a plan with these parameters, and a workspace for
+        `extent`: the number of items, or the (width, height) of a table."""
         key, context, gpu = _context(self.arrays[0].device, self.gpu)
         if self.gpu is not None and self.gpu != gpu:
             array = next(array for array in self.arrays if array.gpu is not None)

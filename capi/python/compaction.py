@@ -13,8 +13,8 @@ the CPU, ``__array_interface__`` (NumPy). They are contiguous, and the caller pr
 Items. An array of any shape is a sequence of its rows: everything with the same first index is one item. Items are
 copied as bytes, so they may have any dtype without references to Python objects, also dates, complex numbers and
 structures. Scans and sorts compute with numbers, and take one dimension and the dtypes that they name. No call
-converts a dtype. An output has the dtype and the row shape of its input. It may be longer, and keeps its values behind
-the results.
+converts a dtype. An output has the dtype and the row size of its input. It may be longer, and keeps its values behind
+the results. Arrays of JAX are inputs only, because they never change.
 
 Counts. Counts and indices are int32, uint32, int64 or uint64, all of one size in a call. A call writes counts to the
 memory of its device, and reads the number of its items from `item_count[0]` there if that is given, so the host need

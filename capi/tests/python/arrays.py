@@ -287,6 +287,9 @@ def takes_dlpack():
     compaction.select(flags, out, count, stream=STREAM)
     assert out.array.items() == [0, 2, 0] and count.array.items() == [2]
     assert flags.streams == [(STREAM or 1) if ON_GPU else None]
+    immutable = type("ArrayImpl", (DLPack,), {"__module__": "jaxlib._jax"})
+    text = "out: uint32 of shape (3,): the output is read-only"
+    fails(ValueError, text, compaction.select, flags, immutable(out.array), count, stream=STREAM)
     strided = DLPack(Array("u1", [1, 0, 1]), 2)
     fails(ValueError, "flags: uint8 of shape (3,): not contiguous", compaction.select, strided, out, count)
 
