@@ -27,7 +27,8 @@ struct Bins {
 // The counters of the block.
 __device__ __forceinline__ u32 *counters_of_block()
 {
-    extern __shared__ u32 dynamic[];
+    // Aligned for bounds and sums of 8 bytes.
+    extern __shared__ alignas(8) u32 dynamic[];
     return dynamic;
 }
 
@@ -198,6 +199,20 @@ struct PackedCounters {
 
 // ---------------------------------------------------------------------------------------------------------- the kernels
 
+// Counts an item. Not a lambda, because the compiler would call that as a function.
+template <class Map, class Counters>
+struct CountItem {
+    const Map &map;
+    const Counters &counters;
+    u32 bins;
+
+    __device__ __forceinline__ void operator()(ITEM item, bool exists) const
+    {
+        const u32 bin = map.of(item);
+        counters.count(bin, exists && bin < bins);
+    }
+};
+
 template <class Map, class Counters>
 __device__ __forceinline__ void histogram(
     const ITEM *items, const u32 *count, u64 capacity, u32 is_given, const Map &map, const Counters &counters,
@@ -212,10 +227,7 @@ __device__ __forceinline__ void histogram(
     }
     counters.set_up(bins.bins);
     __syncthreads();
-    for_each_item(items, item_count, [&](ITEM item, bool exists) {
-        const u32 bin = map.of(item);
-        counters.count(bin, exists && bin < bins.bins);
-    });
+    for_each_item(items, item_count, CountItem<Map, Counters>{map, counters, bins.bins});
     __syncthreads();
     counters.flush(bins.bins, bins.has_rows ? rows + (u64)blockIdx.x * row_stride(bins.bins) : nullptr);
     if (bins.has_rows && is_last_block(control->states()))

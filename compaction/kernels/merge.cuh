@@ -133,7 +133,9 @@ __device__ __forceinline__ void merge_tile(
     }
     __syncthreads();
     const u64 a_first = splits[0], b_first = work.diagonal - a_first;
-    const u32 a_here = (u32)(splits[1] - a_first);
+    // The limits matter only for an inconsistent comparison, or overlapping segments. Without them, the tile would then read
+    // beyond the runs.
+    const u32 a_here = splits[1] > a_first ? (u32)min(splits[1] - a_first, (u64)work.outputs) : 0;
     const auto source = [&](u32 place) {
         return work.first + (place < a_here ? a_first + place : work.a_items + b_first + place - a_here);
     };

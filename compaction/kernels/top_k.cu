@@ -21,11 +21,29 @@ struct Found {
 };
 constexpr u32 FOUND_WORDS = sizeof(Found) / sizeof(u64);
 
+// Counts the digit of a key if it agrees in the higher digits. Not a lambda, because the compiler would call that as a
+// function.
+struct CountKey {
+    u32 *counters;
+    u64 threshold;
+    u32 shift;
+    bool is_first;
+
+    __device__ __forceinline__ void operator()(Key key, bool exists) const
+    {
+        const u64 number = ordered(key);
+        // Two shifts, because one by 64 bits is undefined.
+        const bool agrees = ((number ^ threshold) >> shift >> DIGIT_BITS) == 0;
+        if (exists && (is_first || agrees)) atomicAdd(counters + ((u32)(number >> shift) % BINS * REPLICAS | lane_index()), 1u);
+    }
+};
+
 // Finds the digit of the last key at bit `shift`. `wanted` is the number of keys to keep.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) top_k_count(
     const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u64 wanted, u32 shift, u32 *rows, u64 *workspace)
 {
-    __shared__ u32 counters[BINS * REPLICAS];
+    // Aligned for the sums of 8 bytes that the last block puts in their place.
+    __shared__ alignas(8) u32 counters[BINS * REPLICAS];
     __shared__ u64 totals[BINS];
     static_assert(sizeof(counters) >= SUMS * sizeof(u64), "the last block adds rows in the place of the counters");
     static_assert(BLOCK_THREADS >= BINS, "a thread for every bin");
@@ -36,12 +54,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) top_k_count(
     const u64 threshold = is_first ? 0 : found->threshold, remaining = is_first ? min(wanted, items) : found->remaining;
     for (u32 counter = threadIdx.x; counter < BINS * REPLICAS; counter += BLOCK_THREADS) counters[counter] = 0;
     __syncthreads();
-    for_each_item((const Key *)key_bytes, items, [&](Key key, bool exists) {
-        const u64 number = ordered(key);
-        // Two shifts, because one by 64 bits is undefined.
-        const bool agrees = ((number ^ threshold) >> shift >> DIGIT_BITS) == 0;
-        if (exists && (is_first || agrees)) atomicAdd(counters + ((u32)(number >> shift) % BINS * REPLICAS | lane_index()), 1u);
-    });
+    for_each_item((const Key *)key_bytes, items, CountKey{counters, threshold, shift, is_first});
     __syncthreads();
     for (u32 bin = warp_index(); bin < BINS; bin += BLOCK_WARPS) {
         const u32 sum = warp_sum(counters[bin * REPLICAS + lane_index()]);
