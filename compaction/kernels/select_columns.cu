@@ -86,14 +86,16 @@ struct Batch<VECTORS, COLUMNS> {
     __device__ __forceinline__ void store(const Columns &, u32, u32, u32) const {}
 };
 
-// Copies the selected items of a tile. The first batch is loaded while the order finds the output position.
+// Copies the selected items of a tile, as many as there is room for in outputs of `room` items. The first batch is loaded
+// while the order finds the output position.
 template <bool VECTORS, class Order>
 __device__ __forceinline__ void move_kept(
-    const Columns &columns, u32 first, const u16 *kept, u32 survivors, Order &order)
+    const Columns &columns, u32 room, u32 first, const u16 *kept, u32 survivors, Order &order)
 {
     Batch<VECTORS, 0> held;
     held.load(columns, first, kept, survivors, threadIdx.x);
     const u32 begin = order.begin(survivors);
+    survivors = min(survivors, room - min(room, begin));
     held.store(columns, begin, survivors, threadIdx.x);
     constexpr u32 STEP = batch<VECTORS>() * BLOCK_THREADS;
     for (u32 part = threadIdx.x + STEP; part < survivors * most_parts<VECTORS>(); part += STEP) {
@@ -115,7 +117,8 @@ __device__ __forceinline__ bool lie_on_vectors(const Columns &columns)
 }
 
 template <class Order>
-__device__ __forceinline__ void keep_columns(const Columns &columns, const u8 *flags, Tile tile, Order &order)
+__device__ __forceinline__ void keep_columns(
+    const Columns &columns, u32 room, const u8 *flags, Tile tile, Order &order)
 {
     __shared__ u16 kept[TILE_ITEMS];
     const auto found = find_survivors<1>(flags, tile);
@@ -123,25 +126,32 @@ __device__ __forceinline__ void keep_columns(const Columns &columns, const u8 *f
     gather_places(found, kept);
     __syncthreads();
     if (lie_on_vectors(columns))
-        move_kept<true>(columns, tile.first, kept, found.total, order);
+        move_kept<true>(columns, room, tile.first, kept, found.total, order);
     else
-        move_kept<false>(columns, tile.first, kept, found.total, order);
+        move_kept<false>(columns, room, tile.first, kept, found.total, order);
 }
+
+// The number of items of a launch that processes all of them.
+struct ColumnsExtent {
+    u32 capacity;  // largest possible number of items
+    u32 is_given;  // nonzero: there are exactly `capacity` items; zero: the device count says how many
+    u32 room;      // length of the outputs: items that would be written behind it are counted, but not written
+};
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
     const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
-    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *to_0, u8 *to_1,
+    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, ColumnsExtent extent, u8 *to_0, u8 *to_1,
     u8 *to_2, u8 *to_3, u8 *to_4, u8 *to_5, u8 *to_6, u8 *to_7, u32 *selected, u64 *workspace)
 {
     const Columns columns = {
         {from_0, from_1, from_2, from_3, from_4, from_5, from_6, from_7}, {to_0, to_1, to_2, to_3, to_4, to_5, to_6, to_7}};
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] {
-        prefetch_tile<TILE_ITEMS>(flags, capacity);
-        return item_count(count, capacity, is_given, control);
+        prefetch_tile<TILE_ITEMS>(flags, extent.capacity);
+        return item_count(count, extent.capacity, extent.is_given, control);
     };
     in_order<WINDOWS, TILE_ITEMS>(control, selected, meanwhile, [&](u32 index, u32 items, auto &order) {
-        keep_columns(columns, flags, tile_at(index, items, TILE_ITEMS), order);
+        keep_columns(columns, extent.room, flags, tile_at(index, items, TILE_ITEMS), order);
     });
 }
 
@@ -149,6 +159,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
 struct ColumnsPortion {
     u64 first;        // index of its first item
     u64 capacity;     // largest possible number of items, over all portions
+    u64 room;         // length of the outputs: items that would be written behind it are counted, but not written
     u32 number;       // number of this portion, counted from 0
     u32 items;        // largest possible number of items of the launch
     u32 is_given;     // nonzero: there are exactly `capacity` items; zero: the device count says how many
@@ -167,6 +178,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_porti
     Control *const control = (Control *)workspace;
     u64 before = 0;
     for (u32 other = 0; other < portion.number; other++) before += kept[other];
+    const u32 room = (u32)min(portion.room - min(portion.room, before), (u64)portion.items);
 #pragma unroll
     for (u32 column = 0; column < COLUMNS; column++) columns.to[column] += before * BYTES[column];
 
@@ -177,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_porti
     };
     u32 *const kept_here = kept + portion.number;
     in_order<WINDOWS, TILE_ITEMS>(control, kept_here, meanwhile, [&](u32 index, u32 items, auto &order) {
-        keep_columns(columns, flags, tile_at(index, items, TILE_ITEMS), order);
+        keep_columns(columns, room, flags, tile_at(index, items, TILE_ITEMS), order);
         // This thread has just written that number.
         if (order.is_last_tile && threadIdx.x == 0) write_count(selected, portion.count_words, 0, before + *kept_here);
     });

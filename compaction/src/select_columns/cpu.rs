@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use super::{MAX_BYTES, check_columns};
 use crate::{
     Result,
-    arguments::{check_len, check_range, check_room},
+    arguments::{check_len, check_range},
     parallel,
     select::{self, check_item},
 };
@@ -91,8 +91,8 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 /// Writes the items of each column whose flag is nonzero to the column's output, in order, and returns the number of
 /// nonzero flags.
 ///
-/// Outputs must have room for as many items as there are flags; entries behind the result keep their values. Rejected
-/// items are not read.
+/// If an output is shorter than the result, all outputs receive as many items as the shortest one has room for, and the
+/// full number is returned. Entries behind the result keep their values. Rejected items are not read.
 ///
 /// ```
 /// use compaction::select_columns::cpu::{Column, columns};
@@ -108,11 +108,10 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 8 columns;
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags; and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than `flags`.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 8 columns, and
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags.
 pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
-    check(flags, columns)?;
+    let shortest = check(flags, columns)?;
     let chunks = flags.chunks(CHUNK_ITEMS);
     let counts = parallel::map(chunks.clone(), |_, flags| select::cpu::count(flags));
 
@@ -120,9 +119,9 @@ pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     let mut parts: Vec<Vec<Part<'_>>> = counts.iter().map(|_| Vec::new()).collect();
     for column in columns {
         let items = column.items.chunks(CHUNK_ITEMS * column.bytes);
-        let mut rest = &mut *column.out;
+        let mut rest = &mut column.out[..shortest * column.bytes];
         for ((parts, items), &count) in parts.iter_mut().zip(items).zip(&counts) {
-            let (out, behind) = rest.split_at_mut(count * column.bytes);
+            let (out, behind) = rest.split_at_mut(rest.len().min(count * column.bytes));
             rest = behind;
             parts.push(Part {
                 bytes: column.bytes,
@@ -166,16 +165,13 @@ fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] 
     &places[..kept]
 }
 
-fn check(flags: &[u8], columns: &[Column<'_>]) -> Result<()> {
+/// Checks the number of columns and the lengths of their inputs. Returns the length of the shortest output.
+fn check(flags: &[u8], columns: &[Column<'_>]) -> Result<usize> {
     check_columns(columns.len())?;
     for column in columns {
         let items = column.items.len() / column.bytes;
         check_len("a column of select_columns", items, flags.len())?;
-        check_room(
-            "an output of select_columns",
-            column.out.len() / column.bytes,
-            flags.len(),
-        )?;
     }
-    Ok(())
+    let rooms = columns.iter().map(|column| column.out.len() / column.bytes);
+    Ok(rooms.min().unwrap_or(0))
 }

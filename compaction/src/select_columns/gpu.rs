@@ -12,8 +12,7 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
-        ItemCount, check_len, check_range, check_room, check_workspace, count_words, is_wide,
-        room_for_count,
+        ItemCount, check_len, check_range, check_workspace, count_words, is_wide, room_for_count,
     },
     cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
@@ -27,11 +26,19 @@ const BYTES: [&str; MAX_COLUMNS] = [
 ];
 
 crate::shared! {
+    /// The number of items of a call that counts by `u32`. `kernels/select_columns.cu` documents the fields.
+    struct ColumnsExtent {
+        capacity: u32,
+        is_given: u32,
+        room: u32,
+    }
+
     /// The range of items of one launch of a call that counts by `u64`. `kernels/select_columns.cu` documents the
     /// fields.
     struct ColumnsPortion {
         first: u64,
         capacity: u64,
+        room: u64,
         number: u32,
         items: u32,
         is_given: u32,
@@ -58,10 +65,9 @@ macro_rules! columns_args {
     }};
 }
 
-/// The parameters of the kernel `select_columns`: input columns, `(flags, count, capacity, is_given)`, output columns,
-/// `(selected, workspace)`. `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains their
-/// number, clamped to `capacity`.
-type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
+/// The parameters of the kernel `select_columns`: input columns, `(flags, count, extent)`, output columns, `(selected,
+/// workspace)`. [`ColumnsExtent`] states whether `count` contains the number of items.
+type Columns = columns_params!(In<u8>, In<u32>, ColumnsExtent; InOut<u32>, InOut<u64>);
 /// The parameters of the kernel `select_columns_portion`: input columns, `(flags, count, portion)`, output columns,
 /// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items of the launch.
 type PortionOfColumns =
@@ -285,8 +291,8 @@ impl SelectColumns {
     /// Enqueues a selection that writes the items of each column whose flag is nonzero to the column's output, in
     /// order, and their number to `selected[0]`.
     ///
-    /// Each output must have room for `count` items, or for as many as `flags` if the count is in device memory.
-    /// Entries behind the result keep their values. A device count larger than `flags` is clamped, and
+    /// If an output is shorter than the result, all outputs receive as many items as the shortest one has room for, and
+    /// `selected[0]` is the full count. Entries behind the result keep their values. A device count larger than `flags` is clamped, and
     /// [`Workspace::check`] reports it.
     ///
     /// Counts are `u32`, in one launch, or `u64`, in one launch for every 2³¹ items. 2³² or more items need `u64`.
@@ -323,7 +329,7 @@ impl SelectColumns {
     ///   column has not as many items as there are flags, or for an empty view of a device count
     /// * [`Error::OutOfRange`] for a host count larger than `flags`
     /// * [`Error::Uncountable`] for 2³² or more flags with counts of `u32`
-    /// * [`Error::OutputTooShort`] for a short output or an empty `selected`
+    /// * [`Error::OutputTooShort`] for an empty `selected`
     /// * [`Error::WorkspaceTooSmall`] for a workspace of too few items
     /// * the errors of [`Kernel::launch`]
     pub fn columns<'a, W: CountWord>(
@@ -347,13 +353,18 @@ impl SelectColumns {
         let item_count = ItemCount::new(&NAMES, flags.len(), count, dummy_count)?;
         let capacity = item_count.capacity;
         check_workspace(|| "the items of select_columns".to_owned(), *room, capacity)?;
-        self.check(flags.len(), columns, capacity)?;
+        let shortest = self.check(flags.len(), columns)?.min(capacity);
         let mut selected = room_for_count::<W, u32>(&NAMES, selected)?;
 
         if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
+            let extent = ColumnsExtent {
+                capacity: items,
+                is_given: item_count.is_given.into(),
+                room: shortest as u32,
+            };
             let args = columns_args!(
                 self.eight(columns, 0, capacity, dummy_input, dummy_output)?;
-                flags.slice(..), item_count.count, items, item_count.is_given.into();
+                flags.slice(..), item_count.count, extent;
                 selected.slice_mut(..), states.words.as_view_mut(),
             );
             return self.short.launch(stream, launch(capacity), args);
@@ -364,6 +375,7 @@ impl SelectColumns {
             let portion = ColumnsPortion {
                 first: first as u64,
                 capacity: capacity as u64,
+                room: shortest as u64,
                 number: number as u32,
                 items: items as u32,
                 is_given: item_count.is_given.into(),
@@ -400,16 +412,17 @@ impl SelectColumns {
         Ok((all(from)?, all(to)?))
     }
 
-    /// Checks the number of columns, their item sizes and the lengths of their buffers.
-    fn check(&self, flags: usize, columns: &[Column<'_>], capacity: usize) -> Result<()> {
+    /// Checks the number of columns, their item sizes and the lengths of their inputs. Returns the length of the shortest
+    /// output.
+    fn check(&self, flags: usize, columns: &[Column<'_>]) -> Result<usize> {
         let (got, expected) = (columns.len(), self.bytes.len());
         check_len("the columns of select_columns", got, expected)?;
         for (column, &bytes) in columns.iter().zip(&self.bytes) {
             check_len("the bytes of a column's item", column.bytes, bytes)?;
             check_len("a column of select_columns", column.len, flags)?;
-            check_room("an output of select_columns", column.room, capacity)?;
         }
-        Ok(())
+        let rooms = columns.iter().map(|column| column.room);
+        Ok(rooms.min().unwrap_or(0))
     }
 }
 
