@@ -1,11 +1,11 @@
-// Counting: reads all items of a grid by vectors, and adds the counts of all blocks. A block writes its counts to a row of a
-// table; rows of 32-bit words begin at multiples of 16 bytes. The last block to finish adds them.
+// Counting: reads all items of a grid by vectors, and adds the counts of all blocks. A block writes its counts to a row
+// of a table; rows of 32-bit words begin at multiples of 16 bytes. The last block to finish adds them.
 #pragma once
 
 #include "block.cuh"
 
-// Calls count(item, exists) for all items of the grid, by vectors of 16 bytes where they are aligned. All lanes of a warp
-// call it together.
+// Calls count(item, exists) for all items of the grid, by vectors of 16 bytes where they are aligned. All lanes of a
+// warp call it together.
 template <class Item, class Count>
 __device__ __forceinline__ void for_each_item(const Item *__restrict__ items, u64 item_count, Count count)
 {
@@ -43,8 +43,8 @@ __device__ __forceinline__ void for_each_item(const Item *__restrict__ items, u6
 // The words from one row to the next, which begin at multiples of 16 bytes.
 __device__ __forceinline__ u32 row_stride(u32 bins) { return (bins + 3) / 4 * 4; }
 
-// Returns, in all threads of a block, whether all other blocks have called this function before. Everything that they wrote
-// before is then visible. `finished` is zero between launches.
+// Returns, in all threads of a block, whether all other blocks have called this function before. Everything that they
+// wrote before is then visible. `finished` is zero between launches.
 __device__ __forceinline__ bool is_last_block(u64 *finished)
 {
     __shared__ bool is_last;

@@ -1,7 +1,7 @@
 // gather and scatter. Contract: compaction/src/gather.rs.
 //
-// Consecutive threads copy the consecutive parts of an item. A thread loads several indices before it loads the first item,
-// and several items before it writes the first one, so that their latencies overlap.
+// Consecutive threads copy the consecutive parts of an item. A thread loads several indices before it loads the first
+// item, and several items before it writes the first one, so that their latencies overlap.
 
 #include "look_back.cuh"
 #include "value.cuh"

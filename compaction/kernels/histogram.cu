@@ -6,8 +6,8 @@
 // - `packed`: two bins per word, for many bins. A counter that wraps around adds 65,536 to the total.
 // - `global`: the totals themselves, for so many bins or so few items that the counts of a block do not pay.
 //
-// The totals are `out`, which histogram_clear has cleared. For few bins, each block writes its counts to a row of a table
-// instead, and the last block to finish adds the rows: atomics of all blocks to few words would take longer.
+// The totals are `out`, which histogram_clear has cleared. For few bins, each block writes its counts to a row of a
+// table instead, and the last block to finish adds the rows: atomics of all blocks to few words would take longer.
 
 #include "count_items.cuh"
 #include "look_back.cuh"
@@ -189,8 +189,8 @@ struct PackedCounters {
     }
 
   private:
-    // Above the last bin of an odd number there is a counter without a total. It holds only carries that are not yet taken
-    // back, so it never wraps around.
+    // Above the last bin of an odd number there is a counter without a total. It holds only carries that are not yet
+    // taken back, so it never wraps around.
     __device__ __forceinline__ void wrapped(u32 bin, i32 times) const
     {
         atomicAdd(totals + bin, (Word)((i64)times << PACKED_BITS));

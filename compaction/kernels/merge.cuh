@@ -1,6 +1,6 @@
 // Stable merging of sorted runs, and the sort of a tile by it. A merge is divided among threads by merge paths: the
-// outputs before a diagonal consist of as many items of both runs as a search finds (O. Green, R. McColl and D. A. Bader,
-// "GPU Merge Path", ICS 2012). Equal items of the first run come first.
+// outputs before a diagonal consist of as many items of both runs as a search finds (O. Green, R. McColl and D. A.
+// Bader, "GPU Merge Path", ICS 2012). Equal items of the first run come first.
 //
 // before(left, right) says whether `left` belongs before `right`. It is a strict weak order.
 #pragma once
@@ -24,8 +24,8 @@ __device__ __forceinline__ u32 split_at(const Item *a, u32 a_items, const Item *
     return low;
 }
 
-// Returns how many of the first `diagonal` outputs come from `a`, in every lane. For runs in global memory: the lanes probe
-// 32 places at once, because each step takes the time of a load. All lanes call it.
+// Returns how many of the first `diagonal` outputs come from `a`, in every lane. For runs in global memory: the lanes
+// probe 32 places at once, because each step takes the time of a load. All lanes call it.
 template <class Item, class Before>
 __device__ __forceinline__ u64 warp_split_at(
     const Item *a, u64 a_items, const Item *b, u64 b_items, u64 diagonal, Before before)
@@ -42,8 +42,8 @@ __device__ __forceinline__ u64 warp_split_at(
     return low;
 }
 
-// Merges two adjacent runs in shared memory, from the split `from_a` of the diagonal on: calls put(output, place) for up to
-// ITEMS_PER_THREAD outputs, with the place of the output's item.
+// Merges two adjacent runs in shared memory, from the split `from_a` of the diagonal on: calls put(output, place) for
+// up to ITEMS_PER_THREAD outputs, with the place of the output's item.
 template <class Item, class Before, class Put>
 __device__ __forceinline__ void merge_serially(
     const Item *tile, u32 a, u32 a_end, u32 b, u32 b_end, u32 outputs, Before before, Put put)
@@ -56,8 +56,8 @@ __device__ __forceinline__ void merge_serially(
     }
 }
 
-// Sorts the first `items` items of a tile in shared memory. All threads of the block call it, and need a barrier before and
-// after it.
+// Sorts the first `items` items of a tile in shared memory. All threads of the block call it, and need a barrier before
+// and after it.
 template <class Item, class Before>
 __device__ __forceinline__ void sort_tile(Item *tile, u32 items, Before before)
 {
@@ -116,9 +116,9 @@ struct MergeTile {
     }
 };
 
-// Merges a tile. `tile` is shared memory for TILE_ITEMS items. At the end, values(places, first, count, source) can move
-// values: the thread's outputs from `first` on are the items at source(places[0]), source(places[1]), ... of the input. All
-// threads of the block call it; it begins with a barrier.
+// Merges a tile. `tile` is shared memory for TILE_ITEMS items. At the end, values(places, first, count, source) can
+// move values: the thread's outputs from `first` on are the items at source(places[0]), source(places[1]), ... of the
+// input. All threads of the block call it; it begins with a barrier.
 template <class Item, class Before, class Values>
 __device__ __forceinline__ void merge_tile(
     const Item *__restrict__ from, Item *__restrict__ to, const MergeTile &work, Item *tile, Before before, Values values)
@@ -133,8 +133,8 @@ __device__ __forceinline__ void merge_tile(
     }
     __syncthreads();
     const u64 a_first = splits[0], b_first = work.diagonal - a_first;
-    // The limits matter only for an inconsistent comparison, or overlapping segments. Without them, the tile would then read
-    // beyond the runs.
+    // The limits matter only for an inconsistent comparison, or overlapping segments. Without them, the tile would then
+    // read beyond the runs.
     const u32 a_here = splits[1] > a_first ? (u32)min(splits[1] - a_first, (u64)work.outputs) : 0;
     const auto source = [&](u32 place) {
         return work.first + (place < a_here ? a_first + place : work.a_items + b_first + place - a_here);

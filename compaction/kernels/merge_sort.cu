@@ -1,6 +1,7 @@
 // merge_sort by `bool before(Item, Item)`. Contract: compaction/src/merge_sort.rs.
 //
-// One launch sorts tiles in shared memory. Then each launch merges pairs of runs, so that the length of the runs doubles.
+// One launch sorts tiles in shared memory. Then each launch merges pairs of runs, so that the length of the runs
+// doubles.
 
 #include "look_back.cuh"
 #include "comparison"

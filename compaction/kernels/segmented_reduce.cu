@@ -1,8 +1,8 @@
 // segmented_reduce. Contract: compaction/src/segmented_reduce.rs.
 //
-// A warp reduces SLOTS chunks: short ones with a thread each, those of up to 64 items several at a time, and longer ones
-// one after the other. The values of a segment with several chunks go to `partials`; the warp that adds the last of them
-// folds them. So no warp waits for another one.
+// A warp reduces SLOTS chunks: short ones with a thread each, those of up to 64 items several at a time, and longer
+// ones one after the other. The values of a segment with several chunks go to `partials`; the warp that adds the last
+// of them folds them. So no warp waits for another one.
 
 #include "segments.cuh"
 
@@ -83,8 +83,8 @@ __device__ __forceinline__ void reduce_short(const ITEM *items, const Piece &pie
     if (piece.exists()) out[piece.segment] = Monoid::lower(values[0]);
 }
 
-// Reduces the chunks of TOGETHER lanes, from `first` on, of at most MEDIUM items each. A step that combines lanes in pairs
-// also halves the number of chunks whose values a lane holds.
+// Reduces the chunks of TOGETHER lanes, from `first` on, of at most MEDIUM items each. A step that combines lanes in
+// pairs also halves the number of chunks whose values a lane holds.
 __device__ __forceinline__ void reduce_medium(const ITEM *items, const Piece &piece, u32 first, ITEM *out)
 {
     static_assert(TOGETHER == 8 && MEDIUM == 2 * WARP_THREADS, "the steps below");

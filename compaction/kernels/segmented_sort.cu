@@ -1,9 +1,9 @@
 // segmented_sort. Contract: compaction/src/segmented_sort.rs.
 //
-// segmented_sort_short: a warp sorts up to 32 segments of at most SHORT items each in registers, by bitonic networks, and
-// lists the chunks of longer ones. segmented_sort_tiles sorts the listed chunks in shared memory, and each launch of
-// segmented_sort_merge merges pairs of runs. A segment with many chunks alternates between `out` and the scratch memory, and
-// begins where it ends in `out`.
+// segmented_sort_short: a warp sorts up to 32 segments of at most SHORT items each in registers, by bitonic networks,
+// and lists the chunks of longer ones. segmented_sort_tiles sorts the listed chunks in shared memory, and each launch
+// of segmented_sort_merge merges pairs of runs. A segment with many chunks alternates between `out` and the scratch
+// memory, and begins where it ends in `out`.
 
 #include "radix_sort.cuh"
 #include "segments.cuh"
@@ -164,8 +164,9 @@ struct Buffers {
     Value *values_out;
 };
 
-// Sorts the segments of the lanes from `first` on, one per group of LANES lanes. `items` is 0 for a lane without a segment
-// that this function sorts. `staged` is shared memory of the warp for SHORT entries, and one more for each lane.
+// Sorts the segments of the lanes from `first` on, one per group of LANES lanes. `items` is 0 for a lane without a
+// segment that this function sorts. `staged` is shared memory of the warp for SHORT entries, and one more for each
+// lane.
 template <u32 LANES>
 __device__ __forceinline__ void sort_short(const Buffers &buffers, u64 begin, u32 items, u32 first, Entry *staged)
 {
@@ -201,8 +202,8 @@ __device__ __forceinline__ u32 warp_max(u32 value)
     return value;
 }
 
-// Segments of equal length, or if that is 0, between consecutive entries of a table. One kernel for both compiles in half
-// the time of two.
+// Segments of equal length, or if that is 0, between consecutive entries of a table. One kernel for both compiles in
+// half the time of two.
 struct EitherSegments {
     OffsetTable table;
     EqualLengths equal;

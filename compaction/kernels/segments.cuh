@@ -1,8 +1,8 @@
 // Segments of a buffer, and their even distribution over warps.
 //
-// A segment is cut into chunks of CHUNK items from its beginning; the last chunk may be shorter, and an empty segment has
-// one empty chunk. Chunks have slots, numbered so that the slots of segment s begin at s + begin(s) / CHUNK. This leaves
-// each segment at least one slot per chunk, and a warp finds the segment of a slot by a search in the offsets.
+// A segment is cut into chunks of CHUNK items from its beginning; the last chunk may be shorter, and an empty segment
+// has one empty chunk. Chunks have slots, numbered so that the slots of segment s begin at s + begin(s) / CHUNK. This
+// leaves each segment at least one slot per chunk, and a warp finds the segment of a slot by a search in the offsets.
 //
 // Offsets beyond the buffer count as its end, and a segment that would end before it begins is empty.
 #pragma once

@@ -1,8 +1,8 @@
 // top_k: the first k keys in sort order. Contract: compaction/src/top_k.rs.
 //
-// A radix select finds the last of these keys: each launch of top_k_count counts one digit of 8 bits, from the highest on,
-// of the keys that agree with it in the higher digits. top_k_select then keeps the keys before it, and the first ones equal
-// to it, in input order. A radix sort puts them in order.
+// A radix select finds the last of these keys: each launch of top_k_count counts one digit of 8 bits, from the highest
+// on, of the keys that agree with it in the higher digits. top_k_select then keeps the keys before it, and the first
+// ones equal to it, in input order. A radix sort puts them in order.
 
 #include "count_items.cuh"
 #include "radix_sort.cuh"
@@ -81,8 +81,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) top_k_count(
 
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * ITEMS_PER_THREAD;
 
-// Writes the keys before the last one, and behind them those equal to it, with their indices, both in input order. `kept`
-// receives their number.
+// Writes the keys before the last one, and behind them those equal to it, with their indices, both in input order.
+// `kept` receives their number.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) top_k_select(
     const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u64 wanted, u8 *keys_out, u32 *indices_out, u32 *kept,
     u64 *workspace)

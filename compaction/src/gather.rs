@@ -12,16 +12,16 @@
 //! scatter →  b  d  a  c         out[indices[i]] = items[i]
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into slices; on a GPU, [`Gather`] and [`Scatter`] enqueue the operation on a stream. Thrust:
-//! `gather` and `scatter`. Items are any plain data of 1 to 64 bytes.
+//! On the CPU, [`cpu`] writes into slices; on a GPU, [`Gather`] and [`Scatter`] enqueue the operation on a stream.
+//! Thrust: `gather` and `scatter`. Items are any plain data of 1 to 64 bytes.
 //!
-//! An index that is not less than the number of items, or of output entries for a scatter, is skipped: a gather leaves the
-//! output entry as it is, and a scatter does not copy the item. Indices of a scatter must differ. If two are equal, the
-//! CPU keeps the item of the last one, and on a GPU the bytes of that output entry come from either item.
+//! An index that is not less than the number of items, or of output entries for a scatter, is skipped: a gather leaves
+//! the output entry as it is, and a scatter does not copy the item. Indices of a scatter must differ. If two are equal,
+//! the CPU keeps the item of the last one, and on a GPU the bytes of that output entry come from either item.
 //!
 //! The radix sort's [`argsort`](crate::radix_sort::RadixSort::argsort) gives the indices by which a gather sorts larger
-//! records. For n indices of 4 bytes and items of s bytes, a call moves 4n + 2sn bytes, and more where neighboring indices
-//! are far apart, because memory is read in sectors of 32 bytes.
+//! records. For n indices of 4 bytes and items of s bytes, a call moves 4n + 2sn bytes, and more where neighboring
+//! indices are far apart, because memory is read in sectors of 32 bytes.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -7,18 +7,19 @@
 //! counts →   1      2      1      1
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into a slice; on a GPU, a [`Histogram`] enqueues the operation on a stream. There are three
-//! ways to find the bin of an item:
+//! On the CPU, [`cpu`] writes into a slice; on a GPU, a [`Histogram`] enqueues the operation on a stream. There are
+//! three ways to find the bin of an item:
 //!
 //! * `even`: bins of equal width in a range (CUB: `DeviceHistogram::HistogramEven`).
 //! * `bounds`: bins between consecutive bounds (CUB: `DeviceHistogram::HistogramRange`).
 //! * `keys`: the item itself is the number of its bin, as for the values of a `u8` image.
 //!
-//! Items outside all bins, and NaNs, are not counted. Counts are exact, so both backends give the same bits in every run.
+//! Items outside all bins, and NaNs, are not counted. Counts are exact, so both backends give the same bits in every
+//! run.
 //!
-//! Each block of the GPU counts in shared memory. Few bins have up to 32 counters each, so that the threads of a warp do
-//! not collide even if all items fall into one bin. Up to about 100,000 bins have 16 bits each, and counters that overflow
-//! are carried over. A call is one launch, or two for more than 4096 bins. It reads each item once.
+//! Each block of the GPU counts in shared memory. Few bins have up to 32 counters each, so that the threads of a warp
+//! do not collide even if all items fall into one bin. Up to about 100,000 bins have 16 bits each, and counters that
+//! overflow are carried over. A call is one launch, or two for more than 4096 bins. It reads each item once.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

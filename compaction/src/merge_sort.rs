@@ -6,14 +6,15 @@
 //! ```
 //!
 //! On the CPU, [`cpu`] takes a closure; on a GPU, a [`MergeSort`] takes a [`Comparison`] in CUDA C++ and enqueues the
-//! operation on a stream. CUB: `DeviceMergeSort::StableSortKeysCopy`. Both backends give the same bits in every run, if the
-//! comparison is the same.
+//! operation on a stream. CUB: `DeviceMergeSort::StableSortKeysCopy`. Both backends give the same bits in every run, if
+//! the comparison is the same.
 //!
 //! Use [`radix_sort`](crate::radix_sort) for numbers, which is several times faster.
 //!
-//! One launch sorts tiles in shared memory. Each further launch merges pairs of runs, which doubles their length. A merge is
-//! divided among blocks and threads by merge paths (O. Green, R. McColl and D. A. Bader, "GPU Merge Path", ICS 2012). Each
-//! launch moves 2sn bytes for n items of s bytes. A tile has 3840 items of 4 bytes, and so 2²⁰ items take 10 launches.
+//! One launch sorts tiles in shared memory. Each further launch merges pairs of runs, which doubles their length. A
+//! merge is divided among blocks and threads by merge paths (O. Green, R. McColl and D. A. Bader, "GPU Merge Path", ICS
+//! 2012). Each launch moves 2sn bytes for n items of s bytes. A tile has 3840 items of 4 bytes, and so 2²⁰ items take
+//! 10 launches.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -7,8 +7,8 @@
 //! sums   →  4  0  19            an empty segment has the operator's identity
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into a slice; on a GPU, a [`SegmentedReduce`] enqueues the operation on a stream. Segments
-//! lie between consecutive offsets, or have equal lengths. CUB: `DeviceSegmentedReduce::Sum`, `Min` and `Max`.
+//! On the CPU, [`cpu`] writes into a slice; on a GPU, a [`SegmentedReduce`] enqueues the operation on a stream.
+//! Segments lie between consecutive offsets, or have equal lengths. CUB: `DeviceSegmentedReduce::Sum`, `Min` and `Max`.
 //!
 //! Results are the same bits on both backends and in every run, except for NaN payloads. The order of additions depends
 //! on the length of the segment alone:

@@ -7,17 +7,19 @@
 //! keys    →  1  3  1  2  4  5  9
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into slices; on a GPU, a [`SegmentedSort`] enqueues the operation on a stream. Segments lie
-//! between consecutive offsets, or have equal lengths. CUB: `DeviceSegmentedSort::StableSortKeys` and `StableSortPairs`.
+//! On the CPU, [`cpu`] writes into slices; on a GPU, a [`SegmentedSort`] enqueues the operation on a stream. Segments
+//! lie between consecutive offsets, or have equal lengths. CUB: `DeviceSegmentedSort::StableSortKeys` and
+//! `StableSortPairs`.
 //!
 //! The order is that of [`radix_sort`](crate::radix_sort): stable in both directions, floats as by [`f32::total_cmp`].
-//! Keys are numbers of 1 to 8 bytes, and values any type of 4 or 8 bytes. Both backends give the same bits in every run.
+//! Keys are numbers of 1 to 8 bytes, and values any type of 4 or 8 bytes. Both backends give the same bits in every
+//! run.
 //!
-//! Segments of up to 256 items are sorted in registers: a warp sorts 4 of up to 64, 2 of up to 128 or 1 of up to 256 at a
-//! time, by bitonic networks (K. E. Batcher, "Sorting Networks and Their Applications", AFIPS 1968). They are read and
-//! written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds like those of
-//! [`merge_sort`](crate::merge_sort). A call takes one launch for segments of up to 256 items, and otherwise another one for
-//! tiles and one for each round of merges.
+//! Segments of up to 256 items are sorted in registers: a warp sorts 4 of up to 64, 2 of up to 128 or 1 of up to 256 at
+//! a time, by bitonic networks (K. E. Batcher, "Sorting Networks and Their Applications", AFIPS 1968). They are read
+//! and written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds like
+//! those of [`merge_sort`](crate::merge_sort). A call takes one launch for segments of up to 256 items, and otherwise
+//! another one for tiles and one for each round of merges.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -35,8 +37,8 @@ pub use gpu::SegmentedSort;
 /// Scratch device memory for segmented sorts of keys of type `K`, alone or with values of type `V`. The capacity is the
 /// number of items, however many segments there are.
 ///
-/// It holds a copy of the keys, a copy of the values if there are any, and a list of the tiles of long segments, of at most
-/// 0.5 bytes per item.
+/// It holds a copy of the keys, a copy of the values if there are any, and a list of the tiles of long segments, of at
+/// most 0.5 bytes per item.
 ///
 /// ```no_run
 /// use compaction::{cuda, segmented_sort::Workspace};

@@ -13,10 +13,10 @@
 //! The result is the beginning of what [`argsort`](crate::radix_sort::RadixSort::argsort) gives: stable, floats as by
 //! [`f32::total_cmp`], where NaN is larger than infinity. Both backends give the same bits in every run.
 //!
-//! A radix select finds the last key of the result, by one launch for each digit of 8 bits, from the highest on, which counts
-//! the keys that agree with it so far (T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach, "Fast k-Selection Algorithms
-//! for Graphics Processing Units", JEA 2012). Another launch keeps these keys in order, and a radix sort of k keys follows.
-//! For n keys of 4 bytes and small k, a call moves 20n bytes, where a sort moves 68n.
+//! A radix select finds the last key of the result, by one launch for each digit of 8 bits, from the highest on, which
+//! counts the keys that agree with it so far (T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach, "Fast k-Selection
+//! Algorithms for Graphics Processing Units", JEA 2012). Another launch keeps these keys in order, and a radix sort of
+//! k keys follows. For n keys of 4 bytes and small k, a call moves 20n bytes, where a sort moves 68n.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

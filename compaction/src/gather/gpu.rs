@@ -147,9 +147,9 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
 
     /// Enqueues a gather: writes `items[indices[i]]` to `out[i]` for the first `count` indices.
     ///
-    /// `out` must have room for `count` items, or for as many as `indices` if the count is in device memory. Entries behind
-    /// the result, and those whose index is not less than the number of items, keep their values. A device count larger than
-    /// `indices` is clamped, and the workspace's `check` reports it.
+    /// `out` must have room for `count` items, or for as many as `indices` if the count is in device memory. Entries
+    /// behind the result, and those whose index is not less than the number of items, keep their values. A device count
+    /// larger than `indices` is clamped, and the workspace's `check` reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, gather::{Gather, Workspace}};
@@ -270,11 +270,12 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
         vec![source::<I>(item_layout::<T>())]
     }
 
-    /// Enqueues a scatter: writes `items[i]` to `out[indices[i]]` for the first `count` items. There are as many items as
-    /// indices.
+    /// Enqueues a scatter: writes `items[i]` to `out[indices[i]]` for the first `count` items. There are as many items
+    /// as indices.
     ///
-    /// Items whose index is not less than the length of `out` are skipped. Indices must differ, or the bytes of the entry
-    /// come from either item. A device count larger than `indices` is clamped, and the workspace's `check` reports it.
+    /// Items whose index is not less than the length of `out` are skipped. Indices must differ, or the bytes of the
+    /// entry come from either item. A device count larger than `indices` is clamped, and the workspace's `check`
+    /// reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, gather::{Scatter, Workspace}};
@@ -295,8 +296,8 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `indices`;
     /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more indices of `u32`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as indices; and the errors of
-    /// [`Kernel::launch`](crate::cuda::Kernel::launch).
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as indices; and the
+    /// errors of [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,

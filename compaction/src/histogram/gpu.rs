@@ -72,8 +72,8 @@ type Bounds<T, W> = (
     InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernels of `keys`: `(items, count, capacity, is_given, least, bins, out, rows, workspace)`. `least`
-/// is the key of the first bin.
+/// The parameters of the kernels of `keys`: `(items, count, capacity, is_given, least, bins, out, rows, workspace)`.
+/// `least` is the key of the first bin.
 type Keys<T, W> = (
     In<T>,
     In<u32>,
@@ -192,9 +192,9 @@ enum Counters {
 ///
 /// Items have type `T`. Counts, also those of the bins, have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
-/// Each method enqueues its kernels on the caller's stream and returns: one launch for up to 1024 bins, and two for more.
-/// It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
-/// any item of a larger buffer.
+/// Each method enqueues its kernels on the caller's stream and returns: one launch for up to 1024 bins, and two for
+/// more. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may
+/// start at any item of a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, histogram::{Histogram, Workspace}};
@@ -301,9 +301,9 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     /// Enqueues a histogram with bins of equal width in `range`, of the first `count` items. The first entries of `out`
     /// are overwritten by the counts of the bins.
     ///
-    /// Bin b of integers begins at `start + b * (end - start) / bins`, rounded up. The bin of a float x is
-    /// `(x - start) * scale`, rounded down, where `scale` is `bins / (end - start)`; the last bin has all the rest. Items
-    /// outside the range, and NaNs, are not counted.
+    /// Bin b of integers begins at `start + b * (end - start) / bins`, rounded up. The bin of a float x is `(x - start)
+    /// * scale`, rounded down, where `scale` is `bins / (end - start)`; the last bin has all the rest. Items outside
+    /// the range, and NaNs, are not counted.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, histogram::{Histogram, Workspace}};
@@ -322,8 +322,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     ///
     /// Returns [`Error::InvalidRange`] for an empty or infinite range, or one of integers that is wider than 2³²;
     /// [`Error::OutOfRange`] for a host count larger than `items`; [`Error::Uncountable`] for 2³² or more items with
-    /// counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`] if `out`
-    /// has fewer entries than there are bins; and the errors of [`Kernel::launch`].
+    /// counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`] if
+    /// `out` has fewer entries than there are bins; and the errors of [`Kernel::launch`].
     pub fn even<'a>(
         &self,
         stream: &Arc<CudaStream>,
@@ -375,8 +375,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`even`](Self::even) without [`Error::InvalidRange`], and [`Error::OutOfRange`] for a wrong
-    /// number of bounds.
+    /// Returns the errors of [`even`](Self::even) without [`Error::InvalidRange`], and [`Error::OutOfRange`] for a
+    /// wrong number of bounds.
     pub fn bounds<'a>(
         &self,
         stream: &Arc<CudaStream>,

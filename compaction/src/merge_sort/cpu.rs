@@ -10,8 +10,8 @@ use crate::{Result, arguments::check_room};
 /// Number of items from which an input is sorted in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// Writes the items to `out`, sorted so that no item belongs before the one that precedes it. `before(a, b)` says whether
-/// `a` belongs before `b`. Items of which neither belongs before the other keep their order.
+/// Writes the items to `out`, sorted so that no item belongs before the one that precedes it. `before(a, b)` says
+/// whether `a` belongs before `b`. Items of which neither belongs before the other keep their order.
 ///
 /// `before` is a strict weak order: no item belongs before itself, and items between which there is no order are
 /// equivalent. Otherwise the order is unspecified, or the call panics.

@@ -23,8 +23,8 @@ const INCLUDED: &str = "comparison";
 
 /// The parameters of the kernel `merge_sort_tiles`: `(items, count, capacity, is_given, out, workspace)`.
 type Tiles<T> = (In<T>, In<u32>, u64, u32, InOut<T>, InOut<u64>);
-/// The parameters of the kernel `merge_sort_merge`: `(items, count, capacity, is_given, run, out, workspace)`. It merges
-/// runs of `run` items.
+/// The parameters of the kernel `merge_sort_merge`: `(items, count, capacity, is_given, run, out, workspace)`. It
+/// merges runs of `run` items.
 type Merge<T> = (In<T>, In<u32>, u64, u32, u64, InOut<T>, InOut<u64>);
 
 /// Returns the items per thread for items of this size. An odd number avoids bank conflicts.
@@ -60,11 +60,11 @@ impl<T: 'static> Operation for Merging<T> {
     }
 }
 
-/// A comparison in CUDA C++: source text that defines `bool before(Item, Item)`, where `Item` is the CUDA name of the item
-/// type. Parameters may also be `const Item &`.
+/// A comparison in CUDA C++: source text that defines `bool before(Item, Item)`, where `Item` is the CUDA name of the
+/// item type. Parameters may also be `const Item &`.
 ///
-/// The function says whether its first argument belongs before the second one. It is a strict weak order, like `<`. If the
-/// items are structs, the text also defines the struct, whose layout is checked against Rust.
+/// The function says whether its first argument belongs before the second one. It is a strict weak order, like `<`. If
+/// the items are structs, the text also defines the struct, whose layout is checked against Rust.
 ///
 /// ```
 /// use compaction::merge_sort::Comparison;
@@ -128,9 +128,9 @@ fn source<T: Shared, W: CountWord>(comparison: &Comparison) -> Source {
 ///
 /// Items have up to 128 bytes. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
-/// A call enqueues its kernels on the caller's stream and returns: one launch that sorts tiles, and one for each round of
-/// merges. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start
-/// at any item of a larger buffer. The input is not changed.
+/// A call enqueues its kernels on the caller's stream and returns: one launch that sorts tiles, and one for each round
+/// of merges. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that
+/// may start at any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, merge_sort::{Comparison, MergeSort, Workspace}};
@@ -167,8 +167,8 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Compile`] with the comparison's path and the compiler's log if it does not compile, and otherwise
-    /// the errors of [`Compiler::load`].
+    /// Returns [`Error::Compile`] with the comparison's path and the compiler's log if it does not compile, and
+    /// otherwise the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -208,10 +208,12 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
         vec![source::<T, W>(comparison)]
     }
 
-    /// Enqueues a sort that writes the items to `out`. Items of which neither belongs before the other keep their order.
+    /// Enqueues a sort that writes the items to `out`. Items of which neither belongs before the other keep their
+    /// order.
     ///
-    /// `out` must have room for `count` items, or for as many as `items` if the count is in device memory. Entries behind
-    /// the result keep their values. A device count larger than `items` is clamped, and the workspace's `check` reports it.
+    /// `out` must have room for `count` items, or for as many as `items` if the count is in device memory. Entries
+    /// behind the result keep their values. A device count larger than `items` is clamped, and the workspace's `check`
+    /// reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, merge_sort::{Comparison, MergeSort, Workspace}};
@@ -229,9 +231,9 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::OutOfRange`] for a host count larger than `items`; [`Error::Uncountable`] for 2³² or more items with
-    /// counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`] for a short
-    /// `out`; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`].
+    /// Returns [`Error::OutOfRange`] for a host count larger than `items`; [`Error::Uncountable`] for 2³² or more items
+    /// with counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`]
+    /// for a short `out`; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`].
     pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,

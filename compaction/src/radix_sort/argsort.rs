@@ -19,8 +19,8 @@ use crate::{
 impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// Enqueues an argsort: writes the sorted keys to `keys_out`, and the input index of each of them to `indices_out`.
     ///
-    /// Equal keys are in the order of their indices. This is [`pairs`](Self::pairs) with the values 0, 1, 2, …, which the
-    /// first pass makes instead of reading. CUB: `DeviceRadixSort::SortPairs` over an array of indices.
+    /// Equal keys are in the order of their indices. This is [`pairs`](Self::pairs) with the values 0, 1, 2, …, which
+    /// the first pass makes instead of reading. CUB: `DeviceRadixSort::SortPairs` over an array of indices.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};

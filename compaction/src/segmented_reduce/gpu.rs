@@ -86,8 +86,8 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
 ///
 /// Items have type `T`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
-/// Each method enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can
-/// be captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
+/// Each method enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it
+/// can be captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, segmented_reduce::{Operator, SegmentedReduce, Workspace}};
@@ -152,8 +152,8 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
     /// Enqueues a reduction of the segments between consecutive offsets: segment s has the items from `offsets[s]` to
     /// before `offsets[s + 1]`.
     ///
-    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have room
-    /// for as many items. A device count that is too large is clamped, and the workspace's `check` reports it.
+    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have
+    /// room for as many items. A device count that is too large is clamped, and the workspace's `check` reports it.
     ///
     /// No offset may be less than the one before it, or the results of this and later calls with the workspace are
     /// unspecified. Offsets beyond the last item count as the end of the buffer. No other memory is accessed in either

@@ -27,7 +27,8 @@ const MAX_PARTS: usize = 64;
 /// # Errors
 ///
 /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for an offset that is less than the one before it, or larger
-/// than the number of keys, and [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `keys`.
+/// than the number of keys, and [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than
+/// `keys`.
 pub fn keys_by_offsets<K: Key, W: CountWord>(
     order: Order,
     keys: &[K],
@@ -83,8 +84,8 @@ pub fn keys_of_length<K: Key>(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`keys_by_offsets`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are
-/// as many values as keys.
+/// Returns the errors of [`keys_by_offsets`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there
+/// are as many values as keys.
 pub fn pairs_by_offsets<K: Key, V: Copy + Send + Sync, W: CountWord>(
     order: Order,
     keys: &[K],
@@ -104,8 +105,8 @@ pub fn pairs_by_offsets<K: Key, V: Copy + Send + Sync, W: CountWord>(
     Ok(())
 }
 
-/// Writes the keys to `keys_out`, with those of each segment of `length` keys sorted, and each key's value to the same index
-/// of `values_out`. Otherwise like [`keys_of_length`].
+/// Writes the keys to `keys_out`, with those of each segment of `length` keys sorted, and each key's value to the same
+/// index of `values_out`. Otherwise like [`keys_of_length`].
 ///
 /// ```
 /// use compaction::segmented_sort::{Order, cpu};
@@ -118,8 +119,8 @@ pub fn pairs_by_offsets<K: Key, V: Copy + Send + Sync, W: CountWord>(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`keys_of_length`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as
-/// many values as keys.
+/// Returns the errors of [`keys_of_length`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there
+/// are as many values as keys.
 pub fn pairs_of_length<K: Key, V: Copy + Send + Sync>(
     order: Order,
     keys: &[K],

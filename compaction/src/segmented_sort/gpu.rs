@@ -35,8 +35,8 @@ const ALIGN: usize = 256;
 const CHUNK_BYTES: usize = 24;
 
 /// The parameters of the kernel `segmented_sort_short`: `(keys, values, item_count, offsets, length, count, capacity,
-/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`. `length` is that of all segments, or 0
-/// for segments between offsets.
+/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`. `length` is that of all segments,
+/// or 0 for segments between offsets.
 type Short<W> = (
     In<u8>,
     In<u8>,
@@ -176,9 +176,9 @@ fn source<K: Key, W: CountWord>(order: Order, value_bytes: usize) -> Source {
 /// Keys have type `K`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more keys.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch if no segment can be longer than 256
-/// items, and otherwise another one for tiles and one for each round of merges that the longest possible segment needs. It
-/// allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at any
-/// item of a larger buffer. The input is not changed.
+/// items, and otherwise another one for tiles and one for each round of merges that the longest possible segment needs.
+/// It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
+/// any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
@@ -276,14 +276,16 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         vec![source::<K, W>(order, size_of::<V>())]
     }
 
-    /// Enqueues a sort of the keys of each segment between consecutive offsets: segment s has the keys from `offsets[s]` to
-    /// before `offsets[s + 1]`. Entries of `out` outside all segments keep their values.
+    /// Enqueues a sort of the keys of each segment between consecutive offsets: segment s has the keys from
+    /// `offsets[s]` to before `offsets[s + 1]`. Entries of `out` outside all segments keep their values.
     ///
-    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have room for
-    /// as many keys as `keys`. A device count that is too large is clamped, and the workspace's `check` reports it.
+    /// `count` is the number of segments, and [`Count::All`] means one less than there are offsets. `out` must have
+    /// room for as many keys as `keys`. A device count that is too large is clamped, and the workspace's `check`
+    /// reports it.
     ///
     /// No offset may be less than the one before it, or the results of this and later calls with the workspace are
-    /// unspecified. Offsets beyond the last key count as the end of the buffer. No other memory is accessed in either case.
+    /// unspecified. Offsets beyond the last key count as the end of the buffer. No other memory is accessed in either
+    /// case.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
@@ -375,12 +377,12 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         )
     }
 
-    /// Enqueues a sort of each segment that writes the sorted keys to `keys_out`, and each key's value to the same index of
-    /// `values_out`. Otherwise like [`keys_by_offsets`](Self::keys_by_offsets). A value has 4 or 8 bytes; another size does
-    /// not compile.
+    /// Enqueues a sort of each segment that writes the sorted keys to `keys_out`, and each key's value to the same
+    /// index of `values_out`. Otherwise like [`keys_by_offsets`](Self::keys_by_offsets). A value has 4 or 8 bytes;
+    /// another size does not compile.
     ///
-    /// The kernels are compiled at the first call. Call [`prepare_pairs`](Self::prepare_pairs) before, for example before a
-    /// graph capture.
+    /// The kernels are compiled at the first call. Call [`prepare_pairs`](Self::prepare_pairs) before, for example
+    /// before a graph capture.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
@@ -442,8 +444,8 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         )
     }
 
-    /// Enqueues a sort of each segment of `length` keys that writes the sorted keys to `keys_out`, and each key's value to the
-    /// same index of `values_out`. Otherwise like [`pairs_by_offsets`](Self::pairs_by_offsets) and
+    /// Enqueues a sort of each segment of `length` keys that writes the sorted keys to `keys_out`, and each key's value
+    /// to the same index of `values_out`. Otherwise like [`pairs_by_offsets`](Self::pairs_by_offsets) and
     /// [`keys_of_length`](Self::keys_of_length).
     ///
     /// ```no_run
@@ -504,8 +506,8 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         )
     }
 
-    /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4, 8, or
-    /// 0 for keys alone.
+    /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4,
+    /// 8, or 0 for keys alone.
     fn kernels(&self, value_bytes: usize) -> Result<(&Kernels<W>, usize)> {
         let slot = &self.kernels[value_bytes / 4];
         if let Some(kernels) = slot.get() {

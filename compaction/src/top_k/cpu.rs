@@ -12,8 +12,8 @@ const PARALLEL_FROM: usize = 1 << 16;
 /// The largest number of parts of an input, each of which gives its own first k keys.
 const MAX_PARTS: usize = 16;
 
-/// Writes the first `k` keys in sort order to `keys_out`, and their indices to `indices_out`, or all keys if there are fewer.
-/// Of equal keys, those with the smallest indices come first. Returns the number of keys written.
+/// Writes the first `k` keys in sort order to `keys_out`, and their indices to `indices_out`, or all keys if there are
+/// fewer. Of equal keys, those with the smallest indices come first. Returns the number of keys written.
 ///
 /// ```
 /// use compaction::top_k::{Order, cpu};

@@ -77,12 +77,12 @@ fn source<K: Key>(order: Order) -> Source {
 
 /// The first k keys in a sort order, with their indices, on a GPU. CUB: `DeviceTopK`.
 ///
-/// Keys have type `K`. With [`Order::Descending`], they are the k largest, and with [`Order::Ascending`] the k smallest. An
-/// input has fewer than 2³² keys.
+/// Keys have type `K`. With [`Order::Descending`], they are the k largest, and with [`Order::Ascending`] the k
+/// smallest. An input has fewer than 2³² keys.
 ///
-/// A call enqueues its kernels on the caller's stream and returns: for keys of 4 bytes, five launches that select, and five
-/// of a radix sort of k keys. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are
-/// views that may start at any item of a larger buffer.
+/// A call enqueues its kernels on the caller's stream and returns: for keys of 4 bytes, five launches that select, and
+/// five of a radix sort of k keys. It allocates nothing and does not wait, so it can be captured into a CUDA graph.
+/// Buffers are views that may start at any item of a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, top_k::{Order, TopK, Workspace}};
@@ -149,11 +149,12 @@ impl<K: Key> TopK<K> {
         sources
     }
 
-    /// Enqueues a selection of the first `k` keys in sort order: writes the sorted keys to `keys_out`, and the index of each
-    /// to `indices_out`, or all keys if there are fewer than `k`. Of equal keys, those with the smallest indices come first.
+    /// Enqueues a selection of the first `k` keys in sort order: writes the sorted keys to `keys_out`, and the index of
+    /// each to `indices_out`, or all keys if there are fewer than `k`. Of equal keys, those with the smallest indices
+    /// come first.
     ///
-    /// Both outputs must have room for `k` keys, or for as many as `keys` if those are fewer. Entries behind the result keep
-    /// their values. A device count larger than `keys` is clamped, and [`Workspace::check`] reports it.
+    /// Both outputs must have room for `k` keys, or for as many as `keys` if those are fewer. Entries behind the result
+    /// keep their values. A device count larger than `keys` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, top_k::{Order, TopK, Workspace}};
@@ -170,8 +171,8 @@ impl<K: Key> TopK<K> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `keys`, or a `k` that is too
-    /// large for the workspace; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more keys;
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `keys`, or a `k` that is
+    /// too large for the workspace; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more keys;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short output;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of

@@ -108,8 +108,8 @@ impl<K: Key> Workspace<K> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the call
-    /// then processed all of them. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
+    /// call then processed all of them. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.select.check(stream)
     }
