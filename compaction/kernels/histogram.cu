@@ -27,9 +27,9 @@ struct Bins {
 // The counters of the block.
 __device__ __forceinline__ u32 *counters_of_block()
 {
-    // Aligned for bounds and sums of 8 bytes.
-    extern __shared__ alignas(8) u32 dynamic[];
-    return dynamic;
+    // The type aligns it for bounds and sums of 8 bytes.
+    extern __shared__ u64 dynamic[];
+    return (u32 *)dynamic;
 }
 
 // -------------------------------------------------------------------------------------------------- from items to bins
