@@ -197,6 +197,22 @@ impl Drop for Uses<'_> {
     }
 }
 
+/// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] if a call on `stream` cannot use a buffer of the stream
+/// `home`. `what` names the buffer in the words of the caller.
+pub(crate) fn check_usable(stream: &CudaStream, home: &CudaStream, what: &str) -> Result<()> {
+    if home == stream {
+        return Ok(());
+    }
+    let what = what.to_owned();
+    if home.context() != stream.context() {
+        return Err(Error::ForeignContext { what });
+    }
+    if is_captured(stream) || is_captured(home) {
+        return Err(Error::ForeignStream { what });
+    }
+    Ok(())
+}
+
 /// Returns the device address of a buffer, and orders nothing.
 pub(super) fn address<T>(buffer: &impl DevicePtr<T>) -> u64 {
     let home = buffer.stream();

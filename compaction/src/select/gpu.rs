@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     NAMES, Strategy, Workspace, check_item, check_items,
@@ -195,6 +195,7 @@ impl Select {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let method = self.indices_method::<W>()?;
+        cuda::check_usable(stream, out.stream(), NAMES.output)?;
         let mut call = self.call(stream, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len())?;
         // Kernels for indices read no items.
@@ -268,6 +269,8 @@ impl Select {
     ) -> Result<()> {
         let method = self.items_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
+        cuda::check_usable(stream, items.stream(), "the items of select")?;
+        cuda::check_usable(stream, out.stream(), NAMES.output)?;
         let mut call = self.call(stream, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len() / layout.size())?;
         method.launch(call, &items, &mut out)
@@ -326,6 +329,19 @@ impl Select {
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<SelectCall<'a, W>> {
+        for (home, what) in [
+            (flags.stream(), "the flags of select"),
+            (selected.stream(), "the count that select writes"),
+            (
+                workspace.states.words.as_view().stream(),
+                "the workspace of select",
+            ),
+        ] {
+            cuda::check_usable(stream, home, what)?;
+        }
+        if let Count::Device(count) = &count {
+            cuda::check_usable(stream, count.stream(), "the count that select reads")?;
+        }
         let room = workspace.capacity_for::<W>(self.strategy);
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
