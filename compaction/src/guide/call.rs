@@ -20,6 +20,9 @@
 //! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
 //! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
+//! Items that a call only moves may be of any plain-data type ([`bytemuck::Pod`]): numbers, arrays, and `#[repr(C)]` structs
+//! that derive it. A tuple has no fixed layout in Rust, so use such a struct instead.
+//!
 //! A buffer belongs to the stream that it was allocated on. A call on another stream first waits for that stream, which
 //! then waits for the call, so there is no race. Calls on one stream are faster. During a graph capture, buffers of other
 //! streams are an [error](crate::Error::ForeignStream).
