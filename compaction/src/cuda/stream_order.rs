@@ -17,6 +17,18 @@ use crate::error::{Error, Result};
 /// after the call, the home waits for that stream. So the home orders all uses of a buffer.
 ///
 /// If cudarc tracks the buffer by events, the call waits for these events and records them instead.
+///
+/// ```
+/// use compaction::{cuda::{GraphBuffers, Uses}, cudarc::driver::CudaSlice};
+///
+/// struct Hits(CudaSlice<u32>);
+///
+/// impl GraphBuffers for Hits {
+///     fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+///         uses.write::<u32, _>(&mut self.0);
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Uses<'l> {
     stream: &'l CudaStream,
@@ -81,6 +93,13 @@ impl<'l> Uses<'l> {
     }
 
     /// Returns the device address of a buffer that the call reads, after ordering the call.
+    ///
+    /// ```
+    /// # use compaction::{cuda::Uses, cudarc::driver::CudaSlice};
+    /// fn visit<'l>(buffer: &'l CudaSlice<u32>, uses: &mut Uses<'l>) {
+    ///     uses.read::<u32>(buffer);
+    /// }
+    /// ```
     pub fn read<T>(&mut self, buffer: &'l impl DevicePtr<T>) -> u64 {
         let (home, bytes) = (buffer.stream(), buffer.num_bytes());
         let address = if self.needs_no_order(home) || !self.can_order(home) {
@@ -94,6 +113,13 @@ impl<'l> Uses<'l> {
     }
 
     /// Returns the device address of a buffer that the call may write, after ordering the call.
+    ///
+    /// ```
+    /// # use compaction::{cuda::Uses, cudarc::driver::CudaSlice};
+    /// fn visit<'l>(buffer: &'l mut CudaSlice<u32>, uses: &mut Uses<'l>) {
+    ///     uses.write::<u32, _>(buffer);
+    /// }
+    /// ```
     pub fn write<T, B: DevicePtr<T> + DevicePtrMut<T>>(&mut self, buffer: &'l mut B) -> u64 {
         let bytes = DeviceSlice::<T>::num_bytes(buffer);
         let home = DeviceSlice::<T>::stream(buffer);
