@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cuda")]
 use std::fmt::Write;
+use std::fmt::{self, Debug, Display, Formatter};
 
 #[cfg(feature = "cuda")]
 use cudarc::driver::DriverError;
@@ -30,7 +31,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert!(matches!(error, Error::OutputTooShort { needed: 3, got: 2, .. }));
 /// assert_eq!(error.to_string(), "the output of scan: room for 2 items where up to 3 may be written");
 /// ```
-#[derive(Debug, thiserror::Error)]
+///
+/// The `Debug` text is the message too, so that a `fn main() -> compaction::Result<()>` ends with a readable line.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A length or number differs from the required one. For example, two buffers hold different numbers of items.
@@ -313,6 +316,12 @@ pub enum Error {
 }
 
 #[cfg(feature = "cuda")]
+impl Debug for Error {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, formatter)
+    }
+}
+
 impl Error {
     /// Returns a function for `map_err` that wraps a driver error together with `doing`, the operation that failed:
     /// `.map_err(Error::driver("copy the film"))`.
