@@ -179,19 +179,17 @@ fn equals<K: Key, V: CountWord, W: CountWord>(
 
 pub(crate) fn equals_the_cpu(gpu: &Gpu) {
     let mut random = seeded(32);
-    for case in cases(&mut random) {
-        equals::<f32, u32, u32>(gpu, &case, Order::Descending, 0, &mut random);
-        if is_short() {
+    for (index, case) in cases(&mut random).iter().enumerate() {
+        let order = ORDERS[index % 2];
+        equals::<f32, u32, u32>(gpu, case, order, 0, &mut random);
+        // The comparison with the CPU takes seconds for each type of a long case.
+        if is_short() || case.lengths.iter().sum::<usize>() > 1_000_000 {
             continue;
         }
-        for order in ORDERS {
-            equals::<u32, u32, u32>(gpu, &case, order, 0, &mut random);
-            equals::<i32, u64, u32>(gpu, &case, order, 0, &mut random);
-            equals::<u64, u32, u32>(gpu, &case, order, 0, &mut random);
-            equals::<f64, u64, u64>(gpu, &case, order, 0, &mut random);
-            equals::<u8, u32, u32>(gpu, &case, order, 0, &mut random);
-            equals::<i16, u64, u32>(gpu, &case, order, 0, &mut random);
-        }
+        equals::<u32, u32, u32>(gpu, case, order, 0, &mut random);
+        equals::<i32, u64, u32>(gpu, case, order, 0, &mut random);
+        equals::<u64, u32, u32>(gpu, case, order, 0, &mut random);
+        equals::<i16, u64, u32>(gpu, case, order, 0, &mut random);
     }
 }
 
