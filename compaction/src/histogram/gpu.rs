@@ -301,9 +301,9 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     /// Enqueues a histogram with bins of equal width in `range`, of the first `count` items. The first entries of `out`
     /// are overwritten by the counts of the bins.
     ///
-    /// Bin b of integers begins at `start + b * (end - start) / bins`, rounded up. The bin of a float x is `(x - start)
-    /// * scale`, rounded down, where `scale` is `bins / (end - start)`; the last bin has all the rest. Items outside
-    /// the range, and NaNs, are not counted.
+    /// Bin b of integers begins at `start + b * (end - start) / bins`, rounded up. The bin of a float x is
+    /// `(x - start) * scale`, rounded down, where `scale` is `bins / (end - start)`; the last bin has all the rest.
+    /// Items outside the range, and NaNs, are not counted.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, histogram::{Histogram, Workspace}};
