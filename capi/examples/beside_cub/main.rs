@@ -6,8 +6,8 @@
 //! ```
 //!
 //! CUB's calls are in `docs/peers/cub`. The first run compiles them with `nvcc`; where there is none, the tables contain
-//! the other columns. The calls of `compaction`, of CUB and of a copy of the same bytes take turns (A B C A B C …) on the
-//! same buffers, which rotate so that no input stays in the GPU's cache. A time is the median between two events around a
+//! the other columns. The calls of `compaction`, a copy of the same bytes, CUB's call and the copy again take turns. Each
+//! turn uses other buffers, so that no input stays in the GPU's cache. A time is the median between two events around a
 //! call. Results of both libraries are compared up to 2²⁴ items.
 
 mod bench;

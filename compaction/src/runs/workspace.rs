@@ -16,7 +16,7 @@ use crate::{
 /// Scratch device memory for runs of keys of type `K`, with values of type `V` if there are any.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It serves all
-/// operations and never needs clearing. For keys and values of 4 bytes, it takes 24 bytes for each tile of 4,096 items.
+/// operations and never needs clearing. For keys and values of 4 bytes, it takes 32 bytes for each tile of 4,096 items.
 ///
 /// ```no_run
 /// use compaction::{cuda, runs::Workspace};

@@ -21,12 +21,15 @@ pub(crate) enum Backend<'a> {
     Cuda(&'a Cuda<'a>),
 }
 
+/// Operations by their type and operator.
+type Compiled = HashMap<(TypeId, Option<Operator>), Rc<dyn Any>>;
+
 /// A GPU with its compiled kernels.
 pub(crate) struct Cuda<'a> {
     pub(crate) gpu: &'a Gpu,
     /// Offsets of the views of inputs and outputs in their buffers, in items.
     pub(crate) starts: (usize, usize),
-    compiled: RefCell<HashMap<(TypeId, Option<Operator>), Rc<dyn Any>>>,
+    compiled: RefCell<Compiled>,
 }
 
 impl<'a> Cuda<'a> {

@@ -1,0 +1,202 @@
+//! Tests of `custom`: operators that are not commutative, and items of another type than the values.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/devices.rs"]
+mod devices;
+#[path = "../common/guarded.rs"]
+mod guarded;
+#[path = "../common/random.rs"]
+mod random;
+#[path = "../common/spills.rs"]
+mod spills;
+
+mod cuda;
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::Nvrtc,
+    custom::{CustomOperator, CustomReduce, CustomScan, cpu},
+};
+use rand::RngExt;
+
+use crate::{
+    common::{Share, Tests, add_tests, lengths},
+    random::seeded,
+};
+
+compaction::shared! {
+    /// An affine function x → a x + b of numbers modulo 2³².
+    pub(crate) struct Affine {
+        a: u32,
+        b: u32,
+    }
+
+    /// A rotation and scaling of the plane, whose composition rounds.
+    pub(crate) struct Turn {
+        real: f32,
+        imaginary: f32,
+        scale: f32,
+    }
+}
+
+impl Affine {
+    const IDENTITY: Self = Self { a: 1, b: 0 };
+
+    /// The definition in CUDA C++.
+    const TEXT: &str = "struct Affine { u32 a, b; };
+        Affine combine(const Affine &left, const Affine &right)
+        {
+            return {left.a * right.a, left.b * right.a + right.b};
+        }";
+
+    /// Returns the function that applies `self` first and `right` second.
+    pub(crate) fn then(self, right: Self) -> Self {
+        Self {
+            a: self.a.wrapping_mul(right.a),
+            b: self.b.wrapping_mul(right.a).wrapping_add(right.b),
+        }
+    }
+
+    pub(crate) fn random(len: usize) -> Vec<Self> {
+        let mut random = seeded(len as u64);
+        let mut function = || Self {
+            a: random.random(),
+            b: random.random(),
+        };
+        (0..len).map(|_| function()).collect()
+    }
+}
+
+impl Turn {
+    const IDENTITY: Self = Self {
+        real: 1.0,
+        imaginary: 0.0,
+        scale: 0.0,
+    };
+
+    const TEXT: &str = "struct Turn { f32 real, imaginary, scale; };
+        Turn combine(Turn left, Turn right)
+        {
+            return {left.real * right.real - left.imaginary * right.imaginary,
+                    left.real * right.imaginary + left.imaginary * right.real,
+                    left.scale + right.scale};
+        }";
+
+    pub(crate) fn then(self, right: Self) -> Self {
+        Self {
+            real: self.real * right.real - self.imaginary * right.imaginary,
+            imaginary: self.real * right.imaginary + self.imaginary * right.real,
+            scale: self.scale + right.scale,
+        }
+    }
+
+    pub(crate) fn random(len: usize) -> Vec<Self> {
+        let mut random = seeded(len as u64);
+        let mut turn = || {
+            let angle: f32 = random.random();
+            Self {
+                real: angle.cos(),
+                imaginary: angle.sin(),
+                scale: angle - 0.4,
+            }
+        };
+        (0..len).map(|_| turn()).collect()
+    }
+}
+
+/// Returns operators in CUDA C++ for functions, for turns, and for the number of flags that are not 0.
+pub(crate) fn operators() -> (
+    CustomOperator<Affine>,
+    CustomOperator<Turn>,
+    CustomOperator<u32>,
+) {
+    let count = "u32 lift(u8 flag) { return flag != 0; }
+        u32 combine(u32 left, u32 right) { return left + right; }";
+    (
+        CustomOperator::new("affine.cuh", Affine::TEXT, Affine::IDENTITY).exact(),
+        CustomOperator::new("turn.cuh", Turn::TEXT, Turn::IDENTITY),
+        CustomOperator::new("count.cuh", count, 0).exact(),
+    )
+}
+
+/// Lengths around a vector, a segment, a tile, a group of tiles, and more.
+pub(crate) fn sizes() -> Vec<usize> {
+    lengths([
+        0,
+        1,
+        2,
+        5,
+        31,
+        129,
+        1023,
+        1025,
+        2047,
+        2048,
+        2049,
+        4097,
+        8192,
+        8193,
+        40_000,
+        130 * 4096,
+        (1 << 20) + 3,
+    ])
+}
+
+fn main() {
+    let tests = Tests::new();
+    add_tests!(tests;
+        test "the_cpu_" self { keeps_the_order, refuses_a_short_output }
+        nvrtc_shared "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            combines_functions, gives_the_bits_of_the_cpu, converts_items, reads_its_count_from_the_device,
+            replays_captured_calls, names_what_is_missing,
+        }
+    )
+    .run()
+}
+
+/// Checks operators that are not commutative against a loop.
+fn keeps_the_order() {
+    for len in sizes() {
+        let functions = Affine::random(len);
+        let mut before = Affine { a: 3, b: 7 };
+        let initial = before;
+        let mut out = vec![Affine::IDENTITY; len];
+        let all = cpu::exclusive(
+            Affine::IDENTITY,
+            |item| item,
+            Affine::then,
+            initial,
+            &functions,
+            &mut out,
+        );
+        for (at, (&prefix, &function)) in out.iter().zip(&functions).enumerate() {
+            assert_eq!(prefix, before, "{at} of {len}");
+            before = before.then(function);
+        }
+        assert_eq!(all.unwrap(), before, "{len}");
+        let reduced = cpu::reduce(Affine::IDENTITY, |item| item, Affine::then, &functions);
+        assert_eq!(initial.then(reduced), before, "{len}");
+    }
+}
+
+fn refuses_a_short_output() {
+    let add = |left: u32, right| left + right;
+    let error = cpu::inclusive(0, u32::from, add, 0, &[1_u8; 4], &mut [0; 3]);
+    common::assert_error(error, "the output of custom_scan: room for 3 items");
+}
+
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
+    let (affine, turn, count) = operators();
+    let sources = [
+        CustomReduce::<Affine>::sources(&affine).unwrap(),
+        CustomReduce::<Turn>::sources(&turn).unwrap(),
+        CustomReduce::<u32, u8, u64>::sources(&count).unwrap(),
+        CustomScan::<Affine>::sources(&affine).unwrap(),
+        CustomScan::<Turn>::sources(&turn).unwrap(),
+        CustomScan::<u32, u8, u64>::sources(&count).unwrap(),
+    ];
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &sources.concat());
+}
