@@ -1,4 +1,5 @@
-// C interface of the crate compaction: scan, stream compaction, partition, radix sort and summed-area tables.
+// C interface of the crate compaction: scan, reduction, stream compaction, partition, sorts, runs of equal items,
+// histograms, gather and scatter, and summed-area tables.
 //
 // A context stands for a GPU or for the CPU. A plan is one operation with its strategy, types and loaded kernels. A
 // workspace is the scratch memory of a plan. The calls of a plan put work on the caller's stream and return at once:
@@ -493,6 +494,587 @@ compaction_status compaction_scan_inclusive(const struct compaction_plan *plan,
                                             compaction_address count,
                                             compaction_address out);
 
+// Plans reductions: compaction_reduce.
+//
+// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU. Minimum and
+// maximum ignore NaNs, and -0 is less than +0.
+//
+// The library contains the kernels of all operators and types with counts of 32 bits. Others need NVRTC on the first
+// use.
+//
+// # Safety
+//
+// `context` must be a context of this library. The names must be texts that end with a zero byte; `op` may be null.
+// `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_reduce(const struct compaction_context *context,
+                                         const char *op,
+                                         const char *type,
+                                         uint32_t word_bits,
+                                         struct compaction_plan **plan);
+
+// Writes the combination of all items to the item at `out`: their sum, minimum or maximum.
+//
+// Reads `items` items from `values`, or as many as the word at the address `count` says, if that is not 0. A word
+// larger than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. Without
+// items, the result is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_reduce(const struct compaction_plan *plan,
+                                    struct compaction_workspace *workspace,
+                                    struct CUstream_st *stream,
+                                    compaction_address values,
+                                    uint64_t items,
+                                    compaction_address count,
+                                    compaction_address out);
+
+// Plans searches for the smallest or the largest item and its index: compaction_arg_reduce.
+//
+// `extreme` is min or max. `type` is u32, i32, u64, f32 or f64. The index and the counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// The library contains the kernels of both extremes and all types with words of 32 bits. Others need NVRTC on the first
+// use.
+//
+// # Safety
+//
+// `context` must be a context of this library. The names must be texts that end with a zero byte. `plan` must point to
+// memory for a pointer. Null is an error for all of them.
+compaction_status compaction_plan_arg_reduce(const struct compaction_context *context,
+                                             const char *extreme,
+                                             const char *type,
+                                             uint32_t word_bits,
+                                             struct compaction_plan **plan);
+
+// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of equal
+// items, the first one counts. -0 is less than +0. Otherwise like compaction_reduce.
+//
+// NaNs are ignored. Without other items, the index is a word of all ones, and the value is the largest one for min and
+// the smallest one for max.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_arg_reduce(const struct compaction_plan *plan,
+                                        struct compaction_workspace *workspace,
+                                        struct CUstream_st *stream,
+                                        compaction_address values,
+                                        uint64_t items,
+                                        compaction_address count,
+                                        compaction_address index,
+                                        compaction_address value);
+
+// Plans calls that keep the first item of each run of equal items: compaction_unique.
+//
+// `item_bytes` is 1, 2 or a multiple of 4 up to 64. Items are equal if their bytes are equal. Counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// The library contains the kernels for items of 4 and 8 bytes with counts of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_unique(const struct compaction_context *context,
+                                         uint32_t item_bytes,
+                                         uint32_t word_bits,
+                                         struct compaction_plan **plan);
+
+// Writes the first item of each run of equal items to `out`, and the number of runs to the word at `runs`.
+//
+// Reads `items` items from `values`, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have
+// room for `items` items. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_unique(const struct compaction_plan *plan,
+                                    struct compaction_workspace *workspace,
+                                    struct CUstream_st *stream,
+                                    compaction_address values,
+                                    uint64_t items,
+                                    compaction_address count,
+                                    compaction_address out,
+                                    compaction_address runs);
+
+// Plans calls that keep the first key of each run of equal keys, with its value: compaction_unique_by_key.
+//
+// `key_bytes` and `value_bytes` are 4 or 8. Keys are equal if their bytes are equal. Counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 keys, or 64.
+//
+// The library contains the kernels for counts of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_unique_by_key(const struct compaction_context *context,
+                                                uint32_t key_bytes,
+                                                uint32_t value_bytes,
+                                                uint32_t word_bits,
+                                                struct compaction_plan **plan);
+
+// Writes the first key of each run of equal keys to `keys_out`, its value to `values_out`, and the number of runs to the
+// word at `runs`.
+//
+// Reads `items` keys and values. `keys_out` and `values_out` must have room for as many. Otherwise like
+// compaction_unique.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_unique_by_key(const struct compaction_plan *plan,
+                                           struct compaction_workspace *workspace,
+                                           struct CUstream_st *stream,
+                                           compaction_address keys,
+                                           compaction_address values,
+                                           uint64_t items,
+                                           compaction_address count,
+                                           compaction_address keys_out,
+                                           compaction_address values_out,
+                                           compaction_address runs);
+
+// Plans calls that count the items of each run of equal items: compaction_run_lengths.
+//
+// `item_bytes` is 1, 2 or a multiple of 4 up to 64. Items are equal if their bytes are equal. Lengths and counts are
+// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// The library contains the kernels for items of 4 and 8 bytes with words of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_run_lengths(const struct compaction_context *context,
+                                              uint32_t item_bytes,
+                                              uint32_t word_bits,
+                                              struct compaction_plan **plan);
+
+// Writes the first item of each run of equal items to `out`, the number of its items to `lengths`, and the number of runs
+// to the word at `runs`.
+//
+// `lengths` must have room for `items` words. Otherwise like compaction_unique.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_run_lengths(const struct compaction_plan *plan,
+                                         struct compaction_workspace *workspace,
+                                         struct CUstream_st *stream,
+                                         compaction_address values,
+                                         uint64_t items,
+                                         compaction_address count,
+                                         compaction_address out,
+                                         compaction_address lengths,
+                                         compaction_address runs);
+
+// Plans reductions of the values of each run of equal keys: compaction_reduce_by_key.
+//
+// `op` is sum, min or max; null stands for sum. `key_bytes` is 4 or 8. Keys are equal if their bytes are equal. `type` is
+// the type of the values: u32, i32, u64, f32 or f64. Counts are unsigned words of `word_bits` bits: 32, for fewer than
+// 2^32 keys, or 64.
+//
+// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
+//
+// The library contains the kernels of sums by keys of 4 bytes with counts of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library. The names must be texts that end with a zero byte; `op` may be null.
+// `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_reduce_by_key(const struct compaction_context *context,
+                                                const char *op,
+                                                uint32_t key_bytes,
+                                                const char *type,
+                                                uint32_t word_bits,
+                                                struct compaction_plan **plan);
+
+// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the number of
+// runs to the word at `runs`.
+//
+// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
+// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` and
+// `values_out` must have room for `items` entries. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_reduce_by_key(const struct compaction_plan *plan,
+                                           struct compaction_workspace *workspace,
+                                           struct CUstream_st *stream,
+                                           compaction_address keys,
+                                           compaction_address values,
+                                           uint64_t items,
+                                           compaction_address count,
+                                           compaction_address keys_out,
+                                           compaction_address values_out,
+                                           compaction_address runs);
+
+// Plans scans of the values of each run of equal keys: compaction_scan_by_key_exclusive and
+// compaction_scan_by_key_inclusive.
+//
+// The parameters are those of compaction_plan_reduce_by_key, and so are the kernels that the library contains.
+//
+// # Safety
+//
+// As for compaction_plan_reduce_by_key.
+compaction_status compaction_plan_scan_by_key(const struct compaction_context *context,
+                                              const char *op,
+                                              uint32_t key_bytes,
+                                              const char *type,
+                                              uint32_t word_bits,
+                                              struct compaction_plan **plan);
+
+// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result of a
+// run is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
+//
+// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
+// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have room
+// for `items` values. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_scan_by_key_exclusive(const struct compaction_plan *plan,
+                                                   struct compaction_workspace *workspace,
+                                                   struct CUstream_st *stream,
+                                                   compaction_address keys,
+                                                   compaction_address values,
+                                                   uint64_t items,
+                                                   compaction_address count,
+                                                   compaction_address out);
+
+// Writes to `out`, for each item, the combination of all values in its run of equal keys up to and including its own.
+// Otherwise like compaction_scan_by_key_exclusive.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_scan_by_key_inclusive(const struct compaction_plan *plan,
+                                                   struct compaction_workspace *workspace,
+                                                   struct CUstream_st *stream,
+                                                   compaction_address keys,
+                                                   compaction_address values,
+                                                   uint64_t items,
+                                                   compaction_address count,
+                                                   compaction_address out);
+
+// Plans histograms: compaction_histogram_even, compaction_histogram_bounds and compaction_histogram_keys.
+//
+// `type` is u8, u16, u32, i8, i16, i32, f32 or f64. There are `bins` bins, 1 to 2^24. Counts, also those of the bins, are
+// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// A workspace serves any number of items, and histograms of all types and numbers of bins. Items outside all bins, and
+// NaNs, are not counted.
+//
+// The library contains the kernels for items of u8, u16, u32 and f32 with counts of 32 bits. Others need NVRTC on the
+// first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `type` a text that ends with a zero byte. `plan` must point to memory
+// for a pointer. Null is an error for all of them.
+compaction_status compaction_plan_histogram(const struct compaction_context *context,
+                                            const char *type,
+                                            uint32_t bins,
+                                            uint32_t word_bits,
+                                            struct compaction_plan **plan);
+
+// Writes to `out` the number of items in each of the plan's bins, which have equal widths from `lower` to before `upper`.
+//
+// Reads `items` items from `values`, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have
+// room for as many words as there are bins.
+//
+// The range must be finite and not empty. For items of integers, `lower` and `upper` must be whole numbers, at most 2^32
+// apart, and bin b begins at `lower + b * (upper - lower) / bins`, rounded up. For items of f32, they are rounded to f32.
+// The bin of a float x is `(x - lower) * scale`, rounded down, where `scale` is `bins / (upper - lower)`.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_histogram_even(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address values,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            double lower,
+                                            double upper,
+                                            compaction_address out);
+
+// Writes to `out` the number of items in each of the plan's bins: bin b has the items from `bounds[b]` to below
+// `bounds[b + 1]`. Otherwise like compaction_histogram_even.
+//
+// There is one bound more than bins. The bounds are of the type of the items for floats, and of 64-bit signed integers for
+// items of integers. They must ascend, or else the counts are unspecified.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_histogram_bounds(const struct compaction_plan *plan,
+                                              struct compaction_workspace *workspace,
+                                              struct CUstream_st *stream,
+                                              compaction_address values,
+                                              uint64_t items,
+                                              compaction_address count,
+                                              compaction_address bounds,
+                                              compaction_address out);
+
+// Writes to `out` how many items are equal to the number of each bin, counted from 0. Otherwise like
+// compaction_histogram_even.
+//
+// The type of the items must be u8, u16 or u32. Larger items than the plan has bins are not counted.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_histogram_keys(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address values,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            compaction_address out);
+
+// Plans reductions of segments: compaction_segmented_reduce_by_offsets and compaction_segmented_reduce_of_length.
+//
+// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Offsets and counts are unsigned words
+// of `word_bits` bits: 32, for fewer than 2^32 items, or 64. A workspace is for a number of items, however many segments
+// there are.
+//
+// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
+//
+// The library contains the kernels of sums with words of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library. The names must be texts that end with a zero byte; `op` may be null.
+// `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_segmented_reduce(const struct compaction_context *context,
+                                                   const char *op,
+                                                   const char *type,
+                                                   uint32_t word_bits,
+                                                   struct compaction_plan **plan);
+
+// Writes the combination of the items of each segment to `out`: segment s has the items from `offsets[s]` to before
+// `offsets[s + 1]` of the `items` items at `values`.
+//
+// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger than
+// `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
+// `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is the identity of
+// the operator. Memory behind the results keeps its values.
+//
+// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
+// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_reduce_by_offsets(const struct compaction_plan *plan,
+                                                         struct compaction_workspace *workspace,
+                                                         struct CUstream_st *stream,
+                                                         compaction_address values,
+                                                         uint64_t items,
+                                                         compaction_address offsets,
+                                                         uint64_t segments,
+                                                         compaction_address count,
+                                                         compaction_address out);
+
+// Writes the combination of the items of each segment to `out`, where each segment has `length` items. Otherwise like
+// compaction_segmented_reduce_by_offsets.
+//
+// There are as many segments as `items` has whole ones, or as many as the word at `count` says. Items behind them are
+// ignored. A `length` of 0 is an error.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_reduce_of_length(const struct compaction_plan *plan,
+                                                        struct compaction_workspace *workspace,
+                                                        struct CUstream_st *stream,
+                                                        compaction_address values,
+                                                        uint64_t items,
+                                                        uint64_t length,
+                                                        compaction_address count,
+                                                        compaction_address out);
+
+// Plans sorts of the keys of each segment, alone or with values: compaction_segmented_sort_keys_by_offsets,
+// compaction_segmented_sort_keys_of_length, and the same for pairs.
+//
+// `type` is the type of the keys: u8, u16, u32, u64, i8, i16, i32, i64, f32 or f64. `value_bytes` is the size of a value, 4
+// or 8, or 0 for keys alone. The order is ascending if `descending` is 0. Offsets and counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 keys, or 64. A workspace is for a number of keys, however many segments there
+// are.
+//
+// The sort is stable. Floats are in the order of IEEE 754 totalOrder.
+//
+// The library contains the kernels for keys of u32 and f32 in both orders, alone and with values of 4 bytes, with words of
+// 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `type` a text that ends with a zero byte. `plan` must point to memory
+// for a pointer. Null is an error for all of them.
+compaction_status compaction_plan_segmented_sort(const struct compaction_context *context,
+                                                 const char *type,
+                                                 uint32_t value_bytes,
+                                                 int32_t descending,
+                                                 uint32_t word_bits,
+                                                 struct compaction_plan **plan);
+
+// Writes the keys of each segment to `keys_out`, sorted: segment s has the keys from `offsets[s]` to before
+// `offsets[s + 1]` of the `items` keys at `keys`.
+//
+// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger than
+// `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
+// `segments` + 1 words, and `keys_out` must have room for `items` keys. Entries outside all segments keep their values.
+//
+// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
+// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_sort_keys_by_offsets(const struct compaction_plan *plan,
+                                                            struct compaction_workspace *workspace,
+                                                            struct CUstream_st *stream,
+                                                            compaction_address keys,
+                                                            uint64_t items,
+                                                            compaction_address offsets,
+                                                            uint64_t segments,
+                                                            compaction_address count,
+                                                            compaction_address keys_out);
+
+// Writes the keys of each segment to `keys_out`, sorted, where each segment has `length` keys. Otherwise like
+// compaction_segmented_sort_keys_by_offsets.
+//
+// There are as many segments as `items` has whole ones, or as many as the word at `count` says. Keys behind them are
+// ignored. A `length` of 0 is an error.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_sort_keys_of_length(const struct compaction_plan *plan,
+                                                           struct compaction_workspace *workspace,
+                                                           struct CUstream_st *stream,
+                                                           compaction_address keys,
+                                                           uint64_t items,
+                                                           uint64_t length,
+                                                           compaction_address count,
+                                                           compaction_address keys_out);
+
+// Sorts the keys of each segment, and writes the value of each key to the same index of `values_out`. Otherwise like
+// compaction_segmented_sort_keys_by_offsets.
+//
+// `values_out` must have room for `items` values. Values must be aligned to their size.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_sort_pairs_by_offsets(const struct compaction_plan *plan,
+                                                             struct compaction_workspace *workspace,
+                                                             struct CUstream_st *stream,
+                                                             compaction_address keys,
+                                                             compaction_address values,
+                                                             uint64_t items,
+                                                             compaction_address offsets,
+                                                             uint64_t segments,
+                                                             compaction_address count,
+                                                             compaction_address keys_out,
+                                                             compaction_address values_out);
+
+// Sorts the keys of each segment of `length` keys, and writes the value of each key to the same index of `values_out`.
+// Otherwise like compaction_segmented_sort_keys_of_length.
+//
+// `values_out` must have room for `items` values. Values must be aligned to their size.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_segmented_sort_pairs_of_length(const struct compaction_plan *plan,
+                                                            struct compaction_workspace *workspace,
+                                                            struct CUstream_st *stream,
+                                                            compaction_address keys,
+                                                            compaction_address values,
+                                                            uint64_t items,
+                                                            uint64_t length,
+                                                            compaction_address count,
+                                                            compaction_address keys_out,
+                                                            compaction_address values_out);
+
+// Plans gathers of items by indices: compaction_gather.
+//
+// `item_bytes` is 1, 2 or a multiple of 4 up to 64. Indices and counts are unsigned words of `word_bits` bits: 32, for
+// fewer than 2^32 indices, or 64.
+//
+// A workspace serves any number of items, and all plans of compaction_plan_gather and compaction_plan_scatter.
+//
+// The library contains the kernels for items of 4, 8 and 16 bytes with indices of 32 bits. Others need NVRTC on the first
+// use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_gather(const struct compaction_context *context,
+                                         uint32_t item_bytes,
+                                         uint32_t word_bits,
+                                         struct compaction_plan **plan);
+
+// Writes `values[indices[i]]` to `out[i]`, for each index i below `items`.
+//
+// There are `value_items` items at `values`. There are `items` indices, or as many as the word at the address `count`
+// says, if that is not 0. A word larger than `items` counts as `items`, and compaction_workspace_check reports it; on the
+// CPU it is an error. `out` must have room for `items` items. An index of `value_items` or more leaves its entry of `out`
+// as it is.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_gather(const struct compaction_plan *plan,
+                                    struct compaction_workspace *workspace,
+                                    struct CUstream_st *stream,
+                                    compaction_address values,
+                                    uint64_t value_items,
+                                    compaction_address indices,
+                                    uint64_t items,
+                                    compaction_address count,
+                                    compaction_address out);
+
+// Plans scatters of items by indices: compaction_scatter.
+//
+// The parameters are those of compaction_plan_gather, and so are the kernels that the library contains.
+//
+// # Safety
+//
+// As for compaction_plan_gather.
+compaction_status compaction_plan_scatter(const struct compaction_context *context,
+                                          uint32_t item_bytes,
+                                          uint32_t word_bits,
+                                          struct compaction_plan **plan);
+
+// Writes `values[i]` to `out[indices[i]]`, for each index i below `items`.
+//
+// There are `items` items and indices, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` has
+// `out_items` items; an item whose index is not below that is skipped. The indices should differ: of items with equal
+// indices, an unspecified one stays.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_scatter(const struct compaction_plan *plan,
+                                     struct compaction_workspace *workspace,
+                                     struct CUstream_st *stream,
+                                     compaction_address values,
+                                     compaction_address indices,
+                                     uint64_t items,
+                                     compaction_address count,
+                                     compaction_address out,
+                                     uint64_t out_items);
+
 // Plans sorts of keys, or of keys with values: compaction_radix_sort_keys and compaction_radix_sort_pairs.
 //
 // `strategy` is onesweep or split; null stands for onesweep, the faster one. `type` is the type of the keys: u8, u16,
@@ -554,6 +1136,43 @@ compaction_status compaction_radix_sort_pairs(const struct compaction_plan *plan
                                               compaction_address count,
                                               compaction_address keys_out,
                                               compaction_address values_out);
+
+// Plans argsorts, which sort keys and return their order as indices: compaction_argsort.
+//
+// The indices and the counts are unsigned words of `word_bits` bits: 32, for fewer than 2^32 keys, or 64. The other
+// parameters are those of compaction_plan_radix_sort.
+//
+// The library contains the kernels of onesweep for keys of u32 and f32 in both orders, with words of 32 bits. Others need
+// NVRTC on the first use.
+//
+// # Safety
+//
+// As for compaction_plan_radix_sort.
+compaction_status compaction_plan_argsort(const struct compaction_context *context,
+                                          const char *strategy,
+                                          const char *type,
+                                          int32_t descending,
+                                          uint32_t first_bit,
+                                          uint32_t end_bit,
+                                          uint32_t word_bits,
+                                          struct compaction_plan **plan);
+
+// Writes the sorted keys to `keys_out`, and the index that each of them had among `keys` to `indices_out`. Equal keys
+// keep their order.
+//
+// Both outputs must have room for `items` entries. Otherwise like compaction_radix_sort_keys.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_argsort(const struct compaction_plan *plan,
+                                     struct compaction_workspace *workspace,
+                                     struct CUstream_st *stream,
+                                     compaction_address keys,
+                                     uint64_t items,
+                                     compaction_address count,
+                                     compaction_address keys_out,
+                                     compaction_address indices_out);
 
 // Plans summed-area tables: compaction_summed_area. Workspaces come from compaction_table_workspace_create.
 //

@@ -219,6 +219,12 @@ protected:
         return detail::require(selected >= 1, "there is no room for the count");
     }
 
+    // Checks that there is room for a result of one entry.
+    static status check_result(std::size_t room) { return detail::require(room >= 1, "there is no room for the result"); }
+
+    // Checks that there is one offset more than segments.
+    static status check_offsets(std::size_t offsets) { return detail::require(offsets >= 1, "there are no offsets"); }
+
 private:
     detail::owner<compaction_plan> plan_;
 };
@@ -392,58 +398,6 @@ public:
     }
 };
 
-enum class order { ascending, descending };
-
-// Sorts of keys of type K, alone or with values of type V of 4 or 8 bytes, with counts of type W.
-template <class K, class V = void, class W = std::uint32_t>
-class radix_sort_plan : public plan {
-    static_assert(detail::is_word<W>);
-    // The type of the values, or a placeholder for keys alone.
-    using value = std::conditional_t<std::is_void_v<V>, std::uint32_t, V>;
-
-public:
-    // Compares the bits from `first_bit` up to but not including `end_bit`, or all if both are 0.
-    explicit radix_sort_plan(
-        const context &on, order direction = order::ascending, std::uint32_t first_bit = 0, std::uint32_t end_bit = 0,
-        const char *strategy = nullptr)
-        : plan([&](compaction_plan **to) {
-              return compaction_plan_radix_sort(
-                  on.get(), strategy, detail::type_name<K>(), value_bytes(), direction == order::descending, first_bit,
-                  end_bit, detail::word_bits<W>, to);
-          })
-    {
-    }
-
-    status keys(
-        workspace &scratch, stream_handle stream, view<const K> keys, view<K> out, view<const W> count = {}) const
-    {
-        if (const status wrong = check_lengths(keys.size(), {}, {out.size()})) return wrong;
-        return detail::check(compaction_radix_sort_keys(
-            get(), scratch.get(), stream, keys.begin(), keys.size(), count.begin(), out.begin()));
-    }
-
-    status pairs(
-        workspace &scratch, stream_handle stream, view<const K> keys, view<const value> values, view<K> keys_out,
-        view<value> values_out, view<const W> count = {}) const
-    {
-        static_assert(!std::is_void_v<V>, "the plan is for keys alone");
-        const status wrong = check_lengths(keys.size(), {values.size()}, {keys_out.size(), values_out.size()});
-        if (wrong) return wrong;
-        return detail::check(compaction_radix_sort_pairs(
-            get(), scratch.get(), stream, keys.begin(), values.begin(), keys.size(), count.begin(), keys_out.begin(),
-            values_out.begin()));
-    }
-
-private:
-    static constexpr std::uint32_t value_bytes()
-    {
-        if constexpr (std::is_void_v<V>)
-            return 0;
-        else
-            return sizeof(V);
-    }
-};
-
 // Summed-area tables of items of type T.
 template <class T>
 class summed_area_plan : public plan {
@@ -472,5 +426,8 @@ public:
 };
 
 }  // namespace compaction
+
+#include "compaction_aggregate.hpp"
+#include "compaction_order.hpp"
 
 #endif

@@ -1,24 +1,22 @@
 //! Stream compaction of several columns by one array of flags: plans and calls.
 
-use std::{slice, sync::Arc};
+use std::{marker::PhantomData, slice};
 
 use compaction::{
     CountWord,
-    cuda::{Arena, Buffer},
-    cudarc::driver::{CudaContext, CudaStream, CudaViewMut},
+    cudarc::driver::CudaViewMut,
     select_columns::{self, SelectColumns, cpu},
 };
 
 use crate::{
+    buffers::Buffers,
     context::{Context, Gpu},
-    memory::{
-        Address, CUstream_st, Ranges, borrow, check_pointer, count_of, device, device_count, host,
-        host_count, host_mut, to_len, to_word,
-    },
-    plan::{Extent, Operation, Plan, make_plan},
+    memory::{Address, CUstream_st, check_pointer, to_word},
+    operation::{Site, TypedOperation, TypedPlan, call},
+    plan::{Plan, make_plan},
     status::{Failure, Status, guard},
     types::{Word, with_word},
-    workspace::{Scratch, Workspace},
+    workspace::Workspace,
 };
 
 /// A column of compaction_select_columns: its items, and the buffer for its selected items.
@@ -31,32 +29,89 @@ pub struct Column {
     pub out: Address,
 }
 
-/// The operation of a plan of [`compaction_plan_select_columns`]: selections from columns with items of fixed sizes.
-struct ColumnsPlan {
-    /// The size in bytes of one item of each column, 1 to 64.
-    bytes: Vec<usize>,
-    word: Word,
-    /// The loaded kernels. `None` on the CPU.
-    select: Option<SelectColumns>,
+/// The arguments of [`compaction_select_columns`].
+struct ColumnsCall<'a> {
+    flags: Address,
+    items: u64,
+    count: Address,
+    columns: &'a [Column],
+    selected: Address,
 }
 
-impl Operation for ColumnsPlan {
-    fn name(&self) -> &'static str {
-        "select_columns"
-    }
+/// Selections from columns with items of fixed sizes, with counts of type `W`.
+struct Columns<W> {
+    /// The size in bytes of one item of each column, 1 to 64.
+    bytes: Vec<usize>,
+    /// The loaded kernels. `None` on the CPU.
+    select: Option<SelectColumns>,
+    word: PhantomData<fn(W)>,
+}
 
-    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
-        Ok(select_columns::Workspace::bytes_for(
-            context,
-            extent.items()?,
-        )?)
-    }
+impl<W: CountWord> TypedOperation for Columns<W> {
+    type Scratch = select_columns::Workspace;
+    type Call = ColumnsCall<'static>;
 
-    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
-        Ok(Box::new(select_columns::Workspace::in_arena(
-            arena,
-            extent.items()?,
-        )?))
+    fn strategy(&self) {}
+
+    unsafe fn run(&self, site: Site, call: &ColumnsCall<'_>) -> Result<(), Failure> {
+        let (got, expected) = (call.columns.len(), self.bytes.len());
+        if got != expected {
+            return Err(Failure::invalid(format!(
+                "columns: {got} instead of the {expected} of the plan"
+            )));
+        }
+        let mut buffers = Buffers::default();
+        let flags = buffers.reads::<u8>("flags", call.flags, call.items)?;
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let selected = buffers.writes::<W>("selected", call.selected, 1)?;
+        let mut columns = Vec::with_capacity(got);
+        for (column, &bytes) in call.columns.iter().zip(&self.bytes) {
+            let len = call.items.saturating_mul(bytes as u64);
+            let values = buffers.reads::<u8>("values", column.values, len)?;
+            columns.push((bytes, values, buffers.writes::<u8>("out", column.out, len)?));
+        }
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. No output overlaps another buffer.
+        unsafe {
+            site.run(
+                &self.select,
+                count.max(),
+                |select, stream, scratch| {
+                    let mut borrowed = Vec::with_capacity(got);
+                    for (_, values, out) in &columns {
+                        borrowed.push((values.on(stream)?, out.on(stream)?));
+                    }
+                    let mut views: Vec<(_, CudaViewMut<'_, u8>)> = borrowed
+                        .iter_mut()
+                        .map(|(values, out)| (values.as_view(), out.as_view_mut()))
+                        .collect();
+                    let mut of_bytes = Vec::with_capacity(got);
+                    for ((values, out), &bytes) in views.iter_mut().zip(&self.bytes) {
+                        let values = values.slice(..);
+                        of_bytes.push(select_columns::Column::of_bytes(bytes, values, out)?);
+                    }
+                    Ok(select.columns(
+                        stream,
+                        &flags.on(stream)?,
+                        count.on(stream)?.get(),
+                        &mut of_bytes,
+                        &mut selected.on(stream)?,
+                        scratch,
+                    )?)
+                },
+                || {
+                    let items = count.host()?;
+                    let mut of_bytes = Vec::with_capacity(got);
+                    for (bytes, values, out) in &columns {
+                        let values = values.host(items * bytes)?;
+                        of_bytes.push(cpu::Column::of_bytes(*bytes, values, out.host()?)?);
+                    }
+                    let kept = cpu::columns(flags.host(items)?, &mut of_bytes)?;
+                    selected.host()?[0] = to_word("items", kept)?;
+                    Ok(())
+                },
+            )
+        }
     }
 }
 
@@ -88,10 +143,10 @@ pub unsafe extern "C" fn compaction_plan_select_columns(
         // Checks the sizes on the CPU too.
         SelectColumns::sources(&bytes)?;
         let load = |gpu: &Gpu| SelectColumns::new(&gpu.compiler, &gpu.context, &bytes);
-        Ok(ColumnsPlan {
-            word: Word::of_bits(word_bits)?,
-            select: gpu.map(load).transpose()?,
-            bytes,
+        let select = gpu.map(load).transpose()?;
+        with_word!(Word::of_bits(word_bits)?, W => {
+            let word = PhantomData::<fn(W)>;
+            Ok(TypedPlan::new("select_columns", Columns { bytes, select, word }))
         })
     };
     // SAFETY: the caller's duty.
@@ -107,17 +162,6 @@ fn check_columns(columns: usize) -> Result<(), Failure> {
     Err(Failure::invalid(format!(
         "columns: {columns}, where 1 to {max} are possible"
     )))
-}
-
-/// The arguments of [`compaction_select_columns`], with as many columns as the plan has. `count` is the address of a
-/// word with the number of items, or 0 for all `items`.
-struct Call<'a> {
-    plan: &'a ColumnsPlan,
-    flags: Address,
-    items: usize,
-    count: Address,
-    columns: &'a [Column],
-    selected: Address,
 }
 
 /// Selects the items of each column whose flag is nonzero.
@@ -143,135 +187,22 @@ pub unsafe extern "C" fn compaction_select_columns(
     column_count: u32,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let plan = unsafe { borrow("plan", plan) }?;
+    let pointer = || {
         check_pointer("columns", columns)?;
-        let operation = plan.operation::<ColumnsPlan>("select_columns")?;
-        let (got, expected) = (column_count as usize, operation.bytes.len());
-        if got != expected {
-            return Err(Failure::invalid(format!(
-                "columns: {got} instead of the {expected} of the plan"
-            )));
-        }
-        let call = Call {
-            plan: operation,
-            flags,
-            items: to_len(items)?,
-            count,
-            // SAFETY: not null, and the caller vouches for the length.
-            columns: unsafe { slice::from_raw_parts(columns, got) },
-            selected,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(operation.word, W => unsafe {
-            call.ranges::<W>()?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => call.on_gpu::<W>(workspace, &stream),
-                None => call.on_cpu::<W>(),
-            }
-        })
-    })
-}
-
-impl Call<'_> {
-    /// Returns the ranges of the flags, the counts and the columns. Returns a failure if one exceeds the address space.
-    fn ranges<W>(&self) -> Result<Ranges, Failure> {
-        let mut ranges = Ranges::default()
-            .reads::<u8>("flags", self.flags, self.items)?
-            .reads::<W>("count", self.count, usize::from(self.count != 0))?
-            .writes::<W>("selected", self.selected, 1)?;
-        for (column, &bytes) in self.columns.iter().zip(&self.plan.bytes) {
-            let len = self.items.saturating_mul(bytes);
-            ranges = ranges
-                .reads::<u8>("values", column.values, len)?
-                .writes::<u8>("out", column.out, len)?;
-        }
-        Ok(ranges)
+        check_columns(column_count as usize)
+    };
+    let status = guard(pointer);
+    if status != Status::CompactionSuccess {
+        return status;
     }
-
-    /// Enqueues the selection on a GPU. Returns a failure if the workspace is null, in use or too small.
-    ///
-    /// # Safety
-    ///
-    /// As for [`compaction_select_columns`].
-    unsafe fn on_gpu<W: CountWord>(
-        &self,
-        workspace: *mut Workspace,
-        stream: &Arc<CudaStream>,
-    ) -> Result<(), Failure> {
-        let Some(select) = &self.plan.select else {
-            return Err(Failure::invalid("plan: it has no kernels"));
-        };
-        let mut buffers: Vec<(Buffer<u8>, Buffer<u8>)> = Vec::with_capacity(self.columns.len());
-        for (column, &bytes) in self.columns.iter().zip(&self.plan.bytes) {
-            let len = self.items.saturating_mul(bytes);
-            // SAFETY: the caller's duty.
-            buffers.push(unsafe {
-                (
-                    device::<u8>(stream, "values", column.values, len)?,
-                    device::<u8>(stream, "out", column.out, len)?,
-                )
-            });
-        }
-        // SAFETY: the caller's duty, for all buffers of the call.
-        let (workspace, flags, count, mut selected) = unsafe {
-            (
-                borrow("workspace", workspace)?,
-                device::<u8>(stream, "flags", self.flags, self.items)?,
-                device_count::<W>(stream, self.count)?,
-                device::<W>(stream, "selected", self.selected, 1)?,
-            )
-        };
-        let mut views: Vec<(_, CudaViewMut<'_, u8>)> = buffers
-            .iter_mut()
-            .map(|(values, out)| (values.as_view(), out.as_view_mut()))
-            .collect();
-        let mut columns = Vec::with_capacity(views.len());
-        for ((values, out), &bytes) in views.iter_mut().zip(&self.plan.bytes) {
-            columns.push(select_columns::Column::of_bytes(
-                bytes,
-                values.slice(..),
-                out,
-            )?);
-        }
-        // SAFETY: the caller's duty.
-        unsafe {
-            workspace.with(stream, |scratch| {
-                select.columns(
-                    stream,
-                    &flags,
-                    count_of(&count),
-                    &mut columns,
-                    &mut selected,
-                    scratch,
-                )
-            })
-        }
-    }
-
-    /// Runs the selection on the CPU. Returns a failure if the word at `count` is larger than `items`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`compaction_select_columns`].
-    unsafe fn on_cpu<W: CountWord>(&self) -> Result<(), Failure> {
-        // SAFETY: the caller's duty. No written buffer overlaps another.
-        unsafe {
-            let items = host_count::<W>(self.count, self.items)?;
-            to_word::<W>("items", items)?;
-            let flags = host::<u8>("flags", self.flags, items)?;
-            let selected = host_mut::<W>("selected", self.selected, 1)?;
-            let mut columns = Vec::with_capacity(self.columns.len());
-            for (column, &bytes) in self.columns.iter().zip(&self.plan.bytes) {
-                let len = items.saturating_mul(bytes);
-                let values = host::<u8>("values", column.values, len)?;
-                let out = host_mut::<u8>("out", column.out, len)?;
-                columns.push(cpu::Column::of_bytes(bytes, values, out)?);
-            }
-            let kept = cpu::columns(flags, &mut columns)?;
-            selected[0] = to_word("items", kept)?;
-        }
-        Ok(())
-    }
+    let arguments = ColumnsCall {
+        flags,
+        items,
+        count,
+        // SAFETY: not null, and the caller vouches for the length.
+        columns: unsafe { slice::from_raw_parts(columns, column_count as usize) },
+        selected,
+    };
+    // SAFETY: the caller's duty.
+    unsafe { call("select_columns", plan, workspace, stream, arguments) }
 }

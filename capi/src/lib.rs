@@ -10,8 +10,9 @@
 //! ```
 //!
 //! A program holds a [`Context`], [`Plan`]s and [`Workspace`]s by pointers. There is one module per operation, with its
-//! plans and its calls. The module `memory` turns addresses into buffers and slices, and `status` turns results and
-//! panics into a [`Status`].
+//! plans and its calls. The module `operation` finds the operation of a plan and runs its call on the GPU or on the CPU,
+//! `buffers` checks the buffers of a call, `memory` turns addresses into buffers and slices, and `status` turns results
+//! and panics into a [`Status`].
 
 #[doc(hidden)]
 pub mod status;
@@ -20,15 +21,36 @@ mod types;
 mod context;
 mod plan;
 mod workspace;
+mod buffers;
+mod operation;
 mod select;
 mod columns;
 mod partition;
 mod scan;
+mod reduce;
+mod runs;
+mod by_key;
+mod histogram;
+mod segments;
+mod segmented_reduce;
+mod segmented_sort;
+mod gather;
 mod radix_sort;
 mod summed_area;
+pub use by_key::{
+    compaction_plan_reduce_by_key, compaction_plan_scan_by_key, compaction_reduce_by_key,
+    compaction_scan_by_key_exclusive, compaction_scan_by_key_inclusive,
+};
 pub use columns::{Column, compaction_plan_select_columns, compaction_select_columns};
 pub use context::{
     Context, compaction_close, compaction_open_cpu, compaction_open_current, compaction_open_device,
+};
+pub use gather::{
+    compaction_gather, compaction_plan_gather, compaction_plan_scatter, compaction_scatter,
+};
+pub use histogram::{
+    compaction_histogram_bounds, compaction_histogram_even, compaction_histogram_keys,
+    compaction_plan_histogram,
 };
 pub use memory::{Address, CUstream_st};
 pub use partition::{
@@ -37,9 +59,26 @@ pub use partition::{
 };
 pub use plan::{Plan, compaction_plan_destroy};
 pub use radix_sort::{
-    compaction_plan_radix_sort, compaction_radix_sort_keys, compaction_radix_sort_pairs,
+    compaction_argsort, compaction_plan_argsort, compaction_plan_radix_sort,
+    compaction_radix_sort_keys, compaction_radix_sort_pairs,
+};
+pub use reduce::{
+    compaction_arg_reduce, compaction_plan_arg_reduce, compaction_plan_reduce, compaction_reduce,
+};
+pub use runs::{
+    compaction_plan_run_lengths, compaction_plan_unique, compaction_plan_unique_by_key,
+    compaction_run_lengths, compaction_unique, compaction_unique_by_key,
 };
 pub use scan::{compaction_plan_scan, compaction_scan_exclusive, compaction_scan_inclusive};
+pub use segmented_reduce::{
+    compaction_plan_segmented_reduce, compaction_segmented_reduce_by_offsets,
+    compaction_segmented_reduce_of_length,
+};
+pub use segmented_sort::{
+    compaction_plan_segmented_sort, compaction_segmented_sort_keys_by_offsets,
+    compaction_segmented_sort_keys_of_length, compaction_segmented_sort_pairs_by_offsets,
+    compaction_segmented_sort_pairs_of_length,
+};
 pub use select::{
     compaction_plan_select, compaction_plan_select_in_place, compaction_select_in_place,
     compaction_select_indices, compaction_select_items,

@@ -88,7 +88,7 @@ where
 }
 
 /// Checks an address of items of type `T`: it is a multiple of their alignment, and not 0 unless there are no items.
-fn check_address<T>(what: &str, address: Address, len: usize) -> Result<(), Failure> {
+pub(crate) fn check_address<T>(what: &str, address: Address, len: usize) -> Result<(), Failure> {
     if address == 0 && len > 0 {
         return Err(null(what));
     }
@@ -230,26 +230,16 @@ pub(crate) fn to_word<W: CountWord>(what: &str, items: usize) -> Result<W, Failu
 pub(crate) struct Ranges(Vec<(&'static str, Range<Address>, bool)>);
 
 impl Ranges {
-    /// Adds a range of `len` items that is read. Returns a failure if it exceeds the address space.
-    pub(crate) fn reads<T>(
-        mut self,
+    /// Adds a range of `len` items. Returns a failure if it exceeds the address space.
+    pub(crate) fn add<T>(
+        &mut self,
         what: &'static str,
         at: Address,
         len: usize,
-    ) -> Result<Self, Failure> {
-        self.0.push((what, bytes::<T>(what, at, len)?, false));
-        Ok(self)
-    }
-
-    /// Adds a range of `len` items that is written. Returns a failure if it exceeds the address space.
-    pub(crate) fn writes<T>(
-        mut self,
-        what: &'static str,
-        at: Address,
-        len: usize,
-    ) -> Result<Self, Failure> {
-        self.0.push((what, bytes::<T>(what, at, len)?, true));
-        Ok(self)
+        is_written: bool,
+    ) -> Result<(), Failure> {
+        self.0.push((what, bytes::<T>(what, at, len)?, is_written));
+        Ok(())
     }
 
     /// Returns a failure if a range that is written overlaps another one.

@@ -1,76 +1,193 @@
 //! Stable partitions by flags and by classes: plans and calls.
 
-use std::sync::Arc;
+use std::marker::PhantomData;
 
 use compaction::{
     CountWord,
-    cuda::Arena,
-    cudarc::driver::{CudaContext, CudaStream},
     layout::Shared,
     partition::{self, Classes, Partition},
 };
 
 use crate::{
+    buffers::Buffers,
     context::{Context, Gpu},
-    memory::{
-        Address, CUstream_st, Ranges, borrow, count_of, device, device_count, host, host_count,
-        host_mut, to_len, to_word,
-    },
-    plan::{Extent, Operation, Plan, make_plan},
-    status::{Failure, Status, guard},
+    memory::{Address, CUstream_st, to_word},
+    operation::{Site, TypedOperation, TypedPlan, call},
+    plan::{Plan, make_plan},
+    status::{Failure, Status},
     types::{ItemSize, Word, with_item, with_word},
-    workspace::{Scratch, Workspace},
+    workspace::Workspace,
 };
 
-/// The operation of a plan of [`compaction_plan_partition`]: partitions by flags, of indices and of items of one size.
-struct PartitionPlan {
-    word: Word,
-    /// The size of the items. `None` for indices alone.
-    item: Option<ItemSize>,
-    /// The loaded kernels. `None` on the CPU.
-    partition: Option<Partition>,
+/// The arguments of [`compaction_partition_indices`] or [`compaction_partition_items`].
+struct PartitionCall {
+    /// The address of the items. `None` for indices.
+    values: Option<Address>,
+    flags: Address,
+    items: u64,
+    count: Address,
+    out: Address,
+    selected: Address,
 }
 
-/// The operation of a plan of [`compaction_plan_partition_classes`]: partitions of indices by keys of one byte.
-struct ClassesPlan {
-    word: Word,
+/// Partitions by flags of items of type `T`, or of indices, with counts and indices of type `W`.
+struct Partitions<T, W> {
+    /// Whether items can be partitioned.
+    has_items: bool,
+    /// The loaded kernels. `None` on the CPU.
+    partition: Option<Partition>,
+    types: PhantomData<fn(T, W)>,
+}
+
+impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Partitions<T, W> {
+    type Scratch = partition::Workspace;
+    type Call = PartitionCall;
+
+    fn strategy(&self) {}
+
+    unsafe fn run(&self, site: Site, call: &PartitionCall) -> Result<(), Failure> {
+        let mut buffers = Buffers::default();
+        let flags = buffers.reads::<u8>("flags", call.flags, call.items)?;
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let selected = buffers.writes::<W>("selected", call.selected, 1)?;
+        let Some(values) = call.values else {
+            let out = buffers.writes::<W>("out", call.out, call.items)?;
+            buffers.check_apart()?;
+            // SAFETY: the caller's duty. No output overlaps another buffer.
+            return unsafe {
+                site.run(
+                    &self.partition,
+                    count.max(),
+                    |partition, stream, scratch| {
+                        Ok(partition.indices(
+                            stream,
+                            &flags.on(stream)?,
+                            count.on(stream)?.get(),
+                            &mut out.on(stream)?,
+                            &mut selected.on(stream)?,
+                            scratch,
+                        )?)
+                    },
+                    || {
+                        let flags = flags.host(count.host()?)?;
+                        let kept = partition::cpu::indices(flags, out.host()?)?;
+                        selected.host()?[0] = to_word("items", kept)?;
+                        Ok(())
+                    },
+                )
+            };
+        };
+        if !self.has_items {
+            return Err(Failure::invalid(
+                "plan: it was made for indices, with item_bytes 0",
+            ));
+        }
+        let values = buffers.reads::<T>("values", values, call.items)?;
+        let out = buffers.writes::<T>("out", call.out, call.items)?;
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. No output overlaps another buffer.
+        unsafe {
+            site.run(
+                &self.partition,
+                count.max(),
+                |partition, stream, scratch| {
+                    Ok(partition.items(
+                        stream,
+                        &values.on(stream)?,
+                        &flags.on(stream)?,
+                        count.on(stream)?.get(),
+                        &mut out.on(stream)?,
+                        &mut selected.on(stream)?,
+                        scratch,
+                    )?)
+                },
+                || {
+                    let items = count.host()?;
+                    let (values, flags) = (values.host(items)?, flags.host(items)?);
+                    let kept = partition::cpu::items(values, flags, out.host()?)?;
+                    selected.host()?[0] = to_word("items", kept)?;
+                    Ok(())
+                },
+            )
+        }
+    }
+}
+
+/// The arguments of [`compaction_partition_classes`].
+struct ClassesCall {
+    keys: Address,
+    items: u64,
+    count: Address,
+    out: Address,
+    starts: Address,
+}
+
+/// Partitions of indices by keys of one byte, with counts and indices of type `W`.
+struct ByClass<W> {
     /// The number of classes, 1 to 256.
     classes: u32,
     /// The loaded kernels. `None` on the CPU.
     partition: Option<Classes>,
+    word: PhantomData<fn(W)>,
 }
 
-/// Implements [`Operation`] with the workspace of partitions.
-macro_rules! operation {
-    ($plan:ty, $name:literal) => {
-        impl Operation for $plan {
-            fn name(&self) -> &'static str {
-                $name
-            }
+impl<W: CountWord> TypedOperation for ByClass<W> {
+    type Scratch = partition::Workspace;
+    type Call = ClassesCall;
 
-            fn scratch_bytes(
-                &self,
-                context: &Arc<CudaContext>,
-                extent: Extent,
-            ) -> Result<usize, Failure> {
-                Ok(partition::Workspace::bytes_for(context, extent.items()?)?)
-            }
+    fn strategy(&self) {}
 
-            fn scratch(
-                &self,
-                arena: &mut Arena,
-                extent: Extent,
-            ) -> Result<Box<dyn Scratch>, Failure> {
-                Ok(Box::new(partition::Workspace::in_arena(
-                    arena,
-                    extent.items()?,
-                )?))
-            }
+    unsafe fn run(&self, site: Site, call: &ClassesCall) -> Result<(), Failure> {
+        let mut buffers = Buffers::default();
+        let keys = buffers.reads::<u8>("keys", call.keys, call.items)?;
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let starts = buffers.writes::<W>("starts", call.starts, u64::from(self.classes) + 1)?;
+        let out = buffers.writes::<W>("out", call.out, call.items)?;
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. No output overlaps another buffer.
+        unsafe {
+            site.run(
+                &self.partition,
+                count.max(),
+                |partition, stream, scratch| {
+                    Ok(partition.indices(
+                        stream,
+                        &keys.on(stream)?,
+                        count.on(stream)?.get(),
+                        &mut out.on(stream)?,
+                        &mut starts.on(stream)?,
+                        scratch,
+                    )?)
+                },
+                || {
+                    let keys = keys.host(count.host()?)?;
+                    let (out, starts) = (out.host()?, starts.host()?);
+                    Ok(partition::cpu::classes(self.classes, keys, out, starts)?)
+                },
+            )
         }
-    };
+    }
 }
-operation!(PartitionPlan, "partition");
-operation!(ClassesPlan, "partition_classes");
+
+/// Creates the operation of a plan of [`compaction_plan_partition`], with all its kernels loaded if there is a GPU.
+fn partitions<T: Shared + Send + Sync, W: CountWord>(
+    gpu: Option<&Gpu>,
+    has_items: bool,
+) -> Result<TypedPlan<PartitionCall>, Failure> {
+    let load = |gpu: &Gpu| {
+        let partition = Partition::new(&gpu.compiler, &gpu.context)?;
+        if has_items {
+            partition.prepare::<T>()?;
+        }
+        Ok::<_, Failure>(partition)
+    };
+    let operation = Partitions::<T, W> {
+        has_items,
+        partition: gpu.map(load).transpose()?,
+        types: PhantomData,
+    };
+    Ok(TypedPlan::new("partition", operation))
+}
 
 /// Plans partitions by flags: compaction_partition_indices and compaction_partition_items.
 ///
@@ -91,22 +208,11 @@ pub unsafe extern "C" fn compaction_plan_partition(
 ) -> Status {
     let make = |gpu: Option<&Gpu>| {
         let word = Word::of_bits(word_bits)?;
-        let item = match item_bytes {
-            0 => None,
-            bytes => Some(ItemSize::of_bytes(bytes)?),
-        };
-        let load = |gpu: &Gpu| {
-            let partition = Partition::new(&gpu.compiler, &gpu.context)?;
-            if let Some(item) = item {
-                with_item!(item, T => partition.prepare::<T>())?;
-            }
-            Ok::<_, Failure>(partition)
-        };
-        Ok(PartitionPlan {
-            word,
-            item,
-            partition: gpu.map(load).transpose()?,
-        })
+        if item_bytes == 0 {
+            return with_word!(word, W => partitions::<u32, W>(gpu, false));
+        }
+        let item = ItemSize::of_bytes(item_bytes)?;
+        with_word!(word, W => with_item!(item, T => partitions::<T, W>(gpu, true)))
     };
     // SAFETY: the caller's duty.
     unsafe { make_plan(context, plan, make) }
@@ -133,38 +239,14 @@ pub unsafe extern "C" fn compaction_plan_partition_classes(
         // Checks the number on the CPU too.
         Classes::sources(classes)?;
         let load = |gpu: &Gpu| Classes::new(&gpu.compiler, &gpu.context, classes);
-        Ok(ClassesPlan {
-            word: Word::of_bits(word_bits)?,
-            classes,
-            partition: gpu.map(load).transpose()?,
+        let partition = gpu.map(load).transpose()?;
+        with_word!(Word::of_bits(word_bits)?, W => {
+            let word = PhantomData::<fn(W)>;
+            Ok(TypedPlan::new("partition_classes", ByClass { classes, partition, word }))
         })
     };
     // SAFETY: the caller's duty.
     unsafe { make_plan(context, plan, make) }
-}
-
-/// The arguments that all partitions have. `flags` is the address of the flags, or of the keys of a partition into
-/// classes. `count` is the address of a word with the number of items, or 0 for all `items`.
-#[derive(Clone, Copy)]
-struct Call {
-    flags: Address,
-    items: usize,
-    count: Address,
-    out: Address,
-    /// The address of the number of selected items, or of the starts of the classes.
-    selected: Address,
-}
-
-impl Call {
-    /// Returns the ranges of all buffers except the input items: `counts` words of type `W` at `selected`, items of
-    /// type `T` at `out`, and one word at `count` unless that is 0. Returns a failure if one exceeds the address space.
-    fn ranges<T, W>(&self, counts: usize) -> Result<Ranges, Failure> {
-        Ranges::default()
-            .reads::<u8>("flags", self.flags, self.items)?
-            .reads::<W>("count", self.count, usize::from(self.count != 0))?
-            .writes::<W>("selected", self.selected, counts)?
-            .writes::<T>("out", self.out, self.items)
-    }
 }
 
 /// Partitions indices: writes those of the nonzero flags to `out`, and those of the zero flags behind them.
@@ -188,79 +270,16 @@ pub unsafe extern "C" fn compaction_partition_indices(
     out: Address,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let plan = unsafe { borrow("plan", plan) }?;
-        let operation = plan.operation::<PartitionPlan>("partition_indices")?;
-        let items = to_len(items)?;
-        let call = Call {
-            flags,
-            items,
-            count,
-            out,
-            selected,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(operation.word, W => unsafe {
-            call.ranges::<W, W>(1)?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => indices_on_gpu::<W>(operation, workspace, &stream, call),
-                None => indices_on_cpu::<W>(call),
-            }
-        })
-    })
-}
-
-/// Enqueues [`compaction_partition_indices`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_indices`].
-unsafe fn indices_on_gpu<W: CountWord>(
-    plan: &PartitionPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    call: Call,
-) -> Result<(), Failure> {
-    let Some(partition) = &plan.partition else {
-        return Err(Failure::invalid("plan: it has no kernels"));
+    let arguments = PartitionCall {
+        values: None,
+        flags,
+        items,
+        count,
+        out,
+        selected,
     };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    unsafe {
-        let workspace = borrow("workspace", workspace)?;
-        let flags = device::<u8>(stream, "flags", call.flags, call.items)?;
-        let count = device_count::<W>(stream, call.count)?;
-        let mut out = device::<W>(stream, "out", call.out, call.items)?;
-        let mut selected = device::<W>(stream, "selected", call.selected, 1)?;
-        workspace.with(stream, |scratch| {
-            partition.indices(
-                stream,
-                &flags,
-                count_of(&count),
-                &mut out,
-                &mut selected,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_partition_indices`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_indices`].
-unsafe fn indices_on_cpu<W: CountWord>(call: Call) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(call.count, call.items)?;
-        let flags = host::<u8>("flags", call.flags, items)?;
-        let out = host_mut::<W>("out", call.out, items)?;
-        let selected = host_mut::<W>("selected", call.selected, 1)?;
-        let kept = partition::cpu::indices(flags, out)?;
-        selected[0] = to_word("items", kept)?;
-    }
-    Ok(())
+    // SAFETY: the caller's duty.
+    unsafe { call("partition_indices", plan, workspace, stream, arguments) }
 }
 
 /// Partitions the items at `values`: writes those whose flag is nonzero to `out`, and the others behind them. Otherwise
@@ -281,92 +300,16 @@ pub unsafe extern "C" fn compaction_partition_items(
     out: Address,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let plan = unsafe { borrow("plan", plan) }?;
-        let operation = plan.operation::<PartitionPlan>("partition_items")?;
-        let item = operation
-            .item
-            .ok_or_else(|| Failure::invalid("plan: it was made for indices, with item_bytes 0"))?;
-        let items = to_len(items)?;
-        let call = Call {
-            flags,
-            items,
-            count,
-            out,
-            selected,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(operation.word, W => with_item!(item, T => unsafe {
-            call.ranges::<T, W>(1)?.reads::<T>("values", values, items)?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => {
-                    items_on_gpu::<T, W>(operation, workspace, &stream, call, values)
-                }
-                None => items_on_cpu::<T, W>(call, values),
-            }
-        }))
-    })
-}
-
-/// Enqueues [`compaction_partition_items`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_items`].
-unsafe fn items_on_gpu<T: Shared, W: CountWord>(
-    plan: &PartitionPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    call: Call,
-    values: Address,
-) -> Result<(), Failure> {
-    let Some(partition) = &plan.partition else {
-        return Err(Failure::invalid("plan: it has no kernels"));
+    let arguments = PartitionCall {
+        values: Some(values),
+        flags,
+        items,
+        count,
+        out,
+        selected,
     };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    unsafe {
-        let workspace = borrow("workspace", workspace)?;
-        let values = device::<T>(stream, "values", values, call.items)?;
-        let flags = device::<u8>(stream, "flags", call.flags, call.items)?;
-        let count = device_count::<W>(stream, call.count)?;
-        let mut out = device::<T>(stream, "out", call.out, call.items)?;
-        let mut selected = device::<W>(stream, "selected", call.selected, 1)?;
-        workspace.with(stream, |scratch| {
-            partition.items(
-                stream,
-                &values,
-                &flags,
-                count_of(&count),
-                &mut out,
-                &mut selected,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_partition_items`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_items`].
-unsafe fn items_on_cpu<T: Shared + Send + Sync, W: CountWord>(
-    call: Call,
-    values: Address,
-) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(call.count, call.items)?;
-        to_word::<W>("items", items)?;
-        let values = host::<T>("values", values, items)?;
-        let flags = host::<u8>("flags", call.flags, items)?;
-        let out = host_mut::<T>("out", call.out, items)?;
-        let selected = host_mut::<W>("selected", call.selected, 1)?;
-        let kept = partition::cpu::items(values, flags, out)?;
-        selected[0] = to_word("items", kept)?;
-    }
-    Ok(())
+    // SAFETY: the caller's duty.
+    unsafe { call("partition_items", plan, workspace, stream, arguments) }
 }
 
 /// Groups indices by class: writes the indices of all keys to `out`, ordered by key. Equal keys keep their order.
@@ -391,75 +334,13 @@ pub unsafe extern "C" fn compaction_partition_classes(
     out: Address,
     starts: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let plan = unsafe { borrow("plan", plan) }?;
-        let operation = plan.operation::<ClassesPlan>("partition_classes")?;
-        let call = Call {
-            flags: keys,
-            items: to_len(items)?,
-            count,
-            out,
-            selected: starts,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(operation.word, W => unsafe {
-            call.ranges::<W, W>(operation.classes as usize + 1)?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => classes_on_gpu::<W>(operation, workspace, &stream, call),
-                None => classes_on_cpu::<W>(operation, call),
-            }
-        })
-    })
-}
-
-/// Enqueues [`compaction_partition_classes`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_classes`].
-unsafe fn classes_on_gpu<W: CountWord>(
-    plan: &ClassesPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    call: Call,
-) -> Result<(), Failure> {
-    let Some(partition) = &plan.partition else {
-        return Err(Failure::invalid("plan: it has no kernels"));
+    let arguments = ClassesCall {
+        keys,
+        items,
+        count,
+        out,
+        starts,
     };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    unsafe {
-        let workspace = borrow("workspace", workspace)?;
-        let keys = device::<u8>(stream, "keys", call.flags, call.items)?;
-        let count = device_count::<W>(stream, call.count)?;
-        let mut out = device::<W>(stream, "out", call.out, call.items)?;
-        let starts = plan.classes as usize + 1;
-        let mut starts = device::<W>(stream, "starts", call.selected, starts)?;
-        workspace.with(stream, |scratch| {
-            partition.indices(
-                stream,
-                &keys,
-                count_of(&count),
-                &mut out,
-                &mut starts,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_partition_classes`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
-///
-/// # Safety
-///
-/// As for [`compaction_partition_classes`].
-unsafe fn classes_on_cpu<W: CountWord>(plan: &ClassesPlan, call: Call) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(call.count, call.items)?;
-        let keys = host::<u8>("keys", call.flags, items)?;
-        let out = host_mut::<W>("out", call.out, items)?;
-        let starts = host_mut::<W>("starts", call.selected, plan.classes as usize + 1)?;
-        Ok(partition::cpu::classes(plan.classes, keys, out, starts)?)
-    }
+    // SAFETY: the caller's duty.
+    unsafe { call("partition_classes", plan, workspace, stream, arguments) }
 }

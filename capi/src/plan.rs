@@ -11,7 +11,7 @@ use crate::{
     context::{Backend, Context, Gpu, KeepCurrent},
     memory::{borrow, check_pointer},
     status::{Failure, Status, guard, guard_destruction},
-    workspace::Scratch,
+    workspace::{HostScratch, Scratch},
 };
 
 /// An operation with its strategy and types, and with its kernels loaded on a GPU.
@@ -38,6 +38,15 @@ impl Extent {
         }
     }
 
+    /// Returns the number of items of a length or of a table.
+    pub(crate) fn area(self) -> usize {
+        match self {
+            Self::Items(items) => items,
+            // The product of two 32-bit numbers fits in 64 bits.
+            Self::Table(width, height) => width as usize * height as usize,
+        }
+    }
+
     /// Returns the (width, height) of an operation on tables, or a failure for a length.
     pub(crate) fn table(self) -> Result<(u32, u32), Failure> {
         match self {
@@ -61,6 +70,10 @@ pub(crate) trait Operation: Any + Send + Sync {
     /// Creates the scratch memory in `arena`, for calls on up to `extent` items. Returns a failure if `extent` is of
     /// the wrong kind, as for [`scratch_bytes`](Self::scratch_bytes), or if there is too little memory.
     fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure>;
+
+    /// Returns what a workspace on the CPU is for, by which its calls are checked as on a GPU. Returns a failure if
+    /// `extent` is of the wrong kind.
+    fn host_scratch(&self, extent: Extent) -> Result<HostScratch, Failure>;
 }
 
 impl Plan {

@@ -1,187 +1,96 @@
 //! Scans: plans and calls.
 
-use std::{ffi::c_char, sync::Arc};
+use std::ffi::c_char;
 
 use compaction::{
     CountWord,
-    cuda::Arena,
-    cudarc::driver::{CudaContext, CudaStream},
     scan::{self, Item, Operator, Scan, Strategy},
 };
 
 use crate::{
+    buffers::Buffers,
     context::{Context, Gpu},
-    memory::{
-        Address, CUstream_st, Ranges, borrow, count_of, device, device_count, host, host_count,
-        host_mut, name_or_default, text, to_len, to_word,
-    },
-    plan::{Extent, Operation, Plan, make_plan},
-    status::{Failure, Status, guard},
+    memory::{Address, CUstream_st, name_or_default, text},
+    operation::{Site, TypedOperation, TypedPlan, call},
+    plan::{Plan, make_plan},
+    status::{Failure, Status},
     types::{Word, with_number, with_word},
-    workspace::{Scratch, Workspace},
+    workspace::Workspace,
 };
 
-/// The operation of a plan of [`compaction_plan_scan`]: scans of items of one type.
-struct ScanPlan {
-    strategy: Strategy,
-    scan: Box<dyn TypedScan>,
-}
-
-/// A scan whose item and count types are known.
-trait TypedScan: Send + Sync {
-    fn scratch_bytes(
-        &self,
-        context: &Arc<CudaContext>,
-        strategy: Strategy,
-        items: usize,
-    ) -> compaction::Result<usize>;
-
-    fn scratch(
-        &self,
-        arena: &mut Arena,
-        strategy: Strategy,
-        items: usize,
-    ) -> compaction::Result<Box<dyn Scratch>>;
-
-    /// Returns a failure if the output of a call overlaps another buffer. The output may be the input itself.
-    fn check(&self, call: &Call) -> Result<(), Failure>;
-
-    /// Enqueues an inclusive or exclusive scan on a GPU. Returns a failure if the workspace is null, in use or too
-    /// small.
-    ///
-    /// # Safety
-    ///
-    /// As for [`compaction_scan_exclusive`].
-    unsafe fn on_gpu(
-        &self,
-        workspace: *mut Workspace,
-        stream: &Arc<CudaStream>,
-        call: &Call,
-    ) -> Result<(), Failure>;
-
-    /// Runs an inclusive or exclusive scan on the CPU. Returns a failure if the word at `count` is larger than `items`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`compaction_scan_exclusive`].
-    unsafe fn on_cpu(&self, call: &Call) -> Result<(), Failure>;
-}
-
 /// The arguments of [`compaction_scan_inclusive`] if `inclusive`, and of [`compaction_scan_exclusive`] otherwise.
-/// `count` is the address of a word with the number of items, or 0 for all `items`.
-struct Call {
+struct ScanCall {
     values: Address,
-    items: usize,
+    items: u64,
     count: Address,
     out: Address,
     inclusive: bool,
 }
 
-/// A scan with its loaded kernels; `scan` is `None` on the CPU.
-struct Typed<T: Item, W: CountWord> {
+/// A scan of items of type `T`, with counts of type `W`.
+struct Scans<T: Item, W: CountWord> {
     operator: Operator,
+    strategy: Strategy,
+    /// The loaded kernels. `None` on the CPU.
     scan: Option<Scan<T, W>>,
 }
 
-impl<T: Item, W: CountWord> TypedScan for Typed<T, W> {
-    fn scratch_bytes(
-        &self,
-        context: &Arc<CudaContext>,
-        strategy: Strategy,
-        items: usize,
-    ) -> compaction::Result<usize> {
-        scan::Workspace::<T>::bytes_for(context, strategy, items)
+impl<T: Item, W: CountWord> TypedOperation for Scans<T, W> {
+    type Scratch = scan::Workspace<T>;
+    type Call = ScanCall;
+
+    fn strategy(&self) -> Strategy {
+        self.strategy
     }
 
-    fn scratch(
-        &self,
-        arena: &mut Arena,
-        strategy: Strategy,
-        items: usize,
-    ) -> compaction::Result<Box<dyn Scratch>> {
-        Ok(Box::new(scan::Workspace::<T>::in_arena(
-            arena, strategy, items,
-        )?))
-    }
-
-    fn check(&self, call: &Call) -> Result<(), Failure> {
-        let ranges = Ranges::default()
-            .reads::<W>("count", call.count, usize::from(call.count != 0))?
-            .writes::<T>("out", call.out, call.items)?;
-        if call.values == call.out {
-            return ranges.check_apart();
-        }
-        ranges
-            .reads::<T>("values", call.values, call.items)?
-            .check_apart()
-    }
-
-    unsafe fn on_gpu(
-        &self,
-        workspace: *mut Workspace,
-        stream: &Arc<CudaStream>,
-        call: &Call,
-    ) -> Result<(), Failure> {
-        let Some(scan) = &self.scan else {
-            return Err(Failure::invalid("plan: it has no kernels"));
+    unsafe fn run(&self, site: Site, call: &ScanCall) -> Result<(), Failure> {
+        let mut buffers = Buffers::default();
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let out = buffers.writes::<T>("out", call.out, call.items)?;
+        // In place, only the output borrows the memory.
+        let values = match call.values == call.out {
+            true => None,
+            false => Some(buffers.reads::<T>("values", call.values, call.items)?),
         };
-        // SAFETY: the caller's duty, for all buffers of the call. In place, only the output borrows the memory.
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. The output overlaps no other buffer.
         unsafe {
-            let workspace = borrow("workspace", workspace)?;
-            let count = device_count::<W>(stream, call.count)?;
-            let mut out = device::<T>(stream, "out", call.out, call.items)?;
-            let mut out = out.as_view_mut();
-            if call.values == call.out {
-                return workspace.with(stream, |scratch| match call.inclusive {
-                    true => scan.inclusive_in_place(stream, &mut out, count_of(&count), scratch),
-                    false => scan.exclusive_in_place(stream, &mut out, count_of(&count), scratch),
-                });
-            }
-            let values = device::<T>(stream, "values", call.values, call.items)?;
-            let values = values.as_view();
-            workspace.with(stream, |scratch| match call.inclusive {
-                true => scan.inclusive(stream, &values, count_of(&count), &mut out, scratch),
-                false => scan.exclusive(stream, &values, count_of(&count), &mut out, scratch),
-            })
+            site.run(
+                &self.scan,
+                count.max(),
+                |scan, stream, scratch: &mut scan::Workspace<T>| {
+                    let count = count.on(stream)?;
+                    let (count, mut out) = (count.get(), out.on(stream)?);
+                    let Some(values) = &values else {
+                        return Ok(match call.inclusive {
+                            true => scan.inclusive_in_place(stream, &mut out, count, scratch),
+                            false => scan.exclusive_in_place(stream, &mut out, count, scratch),
+                        }?);
+                    };
+                    let values = values.on(stream)?;
+                    Ok(match call.inclusive {
+                        true => scan.inclusive(stream, &values, count, &mut out, scratch),
+                        false => scan.exclusive(stream, &values, count, &mut out, scratch),
+                    }?)
+                },
+                || {
+                    let (items, operator) = (count.host()?, self.operator);
+                    let out = &mut out.host()?[..items];
+                    let Some(values) = &values else {
+                        match call.inclusive {
+                            true => scan::cpu::inclusive_in_place(operator, out),
+                            false => scan::cpu::exclusive_in_place(operator, out),
+                        }
+                        return Ok(());
+                    };
+                    let values = values.host(items)?;
+                    Ok(match call.inclusive {
+                        true => scan::cpu::inclusive(operator, values, out),
+                        false => scan::cpu::exclusive(operator, values, out),
+                    }?)
+                },
+            )
         }
-    }
-
-    unsafe fn on_cpu(&self, call: &Call) -> Result<(), Failure> {
-        // SAFETY: the caller's duty. The output does not overlap the input, unless only the output is borrowed.
-        unsafe {
-            let items = host_count::<W>(call.count, call.items)?;
-            to_word::<W>("items", items)?;
-            let out = host_mut::<T>("out", call.out, items)?;
-            if call.values == call.out {
-                match call.inclusive {
-                    true => scan::cpu::inclusive_in_place(self.operator, out),
-                    false => scan::cpu::exclusive_in_place(self.operator, out),
-                }
-                return Ok(());
-            }
-            let values = host::<T>("values", call.values, items)?;
-            match call.inclusive {
-                true => scan::cpu::inclusive(self.operator, values, out)?,
-                false => scan::cpu::exclusive(self.operator, values, out)?,
-            }
-            Ok(())
-        }
-    }
-}
-
-impl Operation for ScanPlan {
-    fn name(&self) -> &'static str {
-        "scan"
-    }
-
-    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
-        Ok(self
-            .scan
-            .scratch_bytes(context, self.strategy, extent.items()?)?)
-    }
-
-    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
-        Ok(self.scan.scratch(arena, self.strategy, extent.items()?)?)
     }
 }
 
@@ -219,15 +128,11 @@ pub unsafe extern "C" fn compaction_plan_scan(
             )
         };
         let word = Word::of_bits(word_bits)?;
-        let scan: Result<Box<dyn TypedScan>, Failure> = with_word!(word, W => with_number!(name, T => {
+        with_word!(word, W => with_number!(name, T => {
             let load = |gpu: &Gpu| Scan::<T, W>::new(&gpu.compiler, &gpu.context, operator, strategy);
             let scan = gpu.map(load).transpose()?;
-            Ok(Box::new(Typed { operator, scan }))
-        }));
-        Ok(ScanPlan {
-            strategy,
-            scan: scan?,
-        })
+            Ok(TypedPlan::new("scan", Scans { operator, strategy, scan }))
+        }))
     };
     // SAFETY: the caller's duty.
     unsafe { make_plan(context, plan, make) }
@@ -254,8 +159,15 @@ pub unsafe extern "C" fn compaction_scan_exclusive(
     count: Address,
     out: Address,
 ) -> Status {
+    let arguments = ScanCall {
+        values,
+        items,
+        count,
+        out,
+        inclusive: false,
+    };
     // SAFETY: the caller's duty.
-    unsafe { scan_call(plan, workspace, stream, (values, items, count, out), false) }
+    unsafe { call("scan_exclusive", plan, workspace, stream, arguments) }
 }
 
 /// Writes to `out`, for each item, the combination of all items up to and including it. Otherwise like
@@ -274,41 +186,13 @@ pub unsafe extern "C" fn compaction_scan_inclusive(
     count: Address,
     out: Address,
 ) -> Status {
+    let arguments = ScanCall {
+        values,
+        items,
+        count,
+        out,
+        inclusive: true,
+    };
     // SAFETY: the caller's duty.
-    unsafe { scan_call(plan, workspace, stream, (values, items, count, out), true) }
-}
-
-/// Runs an inclusive or exclusive scan on the GPU or the CPU of the plan.
-///
-/// # Safety
-///
-/// As for [`compaction_scan_exclusive`].
-unsafe fn scan_call(
-    plan: *const Plan,
-    workspace: *mut Workspace,
-    stream: *mut CUstream_st,
-    (values, items, count, out): (Address, u64, Address, Address),
-    inclusive: bool,
-) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let plan = unsafe { borrow("plan", plan) }?;
-        let scan = &plan.operation::<ScanPlan>("scan")?.scan;
-        let items = to_len(items)?;
-        let call = Call {
-            values,
-            items,
-            count,
-            out,
-            inclusive,
-        };
-        scan.check(&call)?;
-        // SAFETY: the caller's duty.
-        unsafe {
-            match plan.stream(stream) {
-                Some((_keep, stream)) => scan.on_gpu(workspace, &stream, &call),
-                None => scan.on_cpu(&call),
-            }
-        }
-    })
+    unsafe { call("scan_inclusive", plan, workspace, stream, arguments) }
 }

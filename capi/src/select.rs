@@ -1,93 +1,198 @@
 //! Stream compaction by flags: plans and calls.
 
-use std::{ffi::c_char, sync::Arc};
+use std::{ffi::c_char, marker::PhantomData};
 
 use compaction::{
     CountWord,
-    cuda::Arena,
-    cudarc::driver::{CudaContext, CudaStream},
     layout::Shared,
     select::{self, Select, Strategy},
 };
 
 use crate::{
+    buffers::Buffers,
     context::{Context, Gpu},
-    memory::{
-        Address, CUstream_st, Ranges, borrow, count_of, device, device_count, host, host_count,
-        host_mut, name_or_default, to_len, to_word,
-    },
-    plan::{Extent, Operation, Plan, make_plan},
-    status::{Failure, Status, guard},
+    memory::{Address, CUstream_st, name_or_default, to_word},
+    operation::{Site, TypedOperation, TypedPlan, call},
+    plan::{Plan, make_plan},
+    status::{Failure, Status},
     types::{ItemSize, Word, with_item, with_word},
-    workspace::{Scratch, Workspace},
+    workspace::Workspace,
 };
 
-/// The operation of a plan of [`compaction_plan_select`] or, if `is_in_place`, of [`compaction_plan_select_in_place`].
-struct SelectPlan {
+/// The arguments of [`compaction_select_indices`] or [`compaction_select_items`].
+struct SelectCall {
+    /// The address of the items. `None` for indices.
+    values: Option<Address>,
+    flags: Address,
+    items: u64,
+    count: Address,
+    out: Address,
+    selected: Address,
+}
+
+/// Selections of items of type `T`, or of indices, with counts and indices of type `W`.
+struct Selects<T, W> {
     strategy: Strategy,
-    word: Word,
-    /// The size of the items. `None` for indices alone.
-    item: Option<ItemSize>,
-    is_in_place: bool,
+    /// Whether items can be selected.
+    has_items: bool,
     /// The loaded kernels. `None` on the CPU.
     select: Option<Select>,
+    types: PhantomData<fn(T, W)>,
 }
 
-impl SelectPlan {
-    /// Returns the size of the items, or a failure if the plan is for indices alone.
-    fn item(&self) -> Result<ItemSize, Failure> {
-        self.item
-            .ok_or_else(|| Failure::invalid("plan: it was made for indices, with item_bytes 0"))
+impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Selects<T, W> {
+    type Scratch = select::Workspace;
+    type Call = SelectCall;
+
+    fn strategy(&self) -> Strategy {
+        self.strategy
     }
 
-    /// Returns a failure unless the plan was made for calls in place if `is_in_place`, or to another buffer otherwise.
-    fn check_in_place(&self, is_in_place: bool) -> Result<(), Failure> {
-        if self.is_in_place != is_in_place {
-            let (made, called) = match is_in_place {
-                true => ("to another buffer", "in place"),
-                false => ("in place", "to another buffer"),
+    unsafe fn run(&self, site: Site, call: &SelectCall) -> Result<(), Failure> {
+        let mut buffers = Buffers::default();
+        let flags = buffers.reads::<u8>("flags", call.flags, call.items)?;
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let selected = buffers.writes::<W>("selected", call.selected, 1)?;
+        let Some(values) = call.values else {
+            let out = buffers.writes::<W>("out", call.out, call.items)?;
+            buffers.check_apart()?;
+            // SAFETY: the caller's duty. No output overlaps another buffer.
+            return unsafe {
+                site.run(
+                    &self.select,
+                    count.max(),
+                    |select, stream, scratch| {
+                        Ok(select.indices(
+                            stream,
+                            &flags.on(stream)?,
+                            count.on(stream)?.get(),
+                            &mut out.on(stream)?,
+                            &mut selected.on(stream)?,
+                            scratch,
+                        )?)
+                    },
+                    || {
+                        let flags = flags.host(count.host()?)?;
+                        let kept = select::cpu::indices(self.strategy, flags, out.host()?)?;
+                        selected.host()?[0] = to_word("items", kept)?;
+                        Ok(())
+                    },
+                )
             };
-            return Err(Failure::invalid(format!(
-                "plan: it was made to select {made}, not {called}"
-            )));
+        };
+        if !self.has_items {
+            return Err(Failure::invalid(
+                "plan: it was made for indices, with item_bytes 0",
+            ));
         }
-        Ok(())
+        let values = buffers.reads::<T>("values", values, call.items)?;
+        let out = buffers.writes::<T>("out", call.out, call.items)?;
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. No output overlaps another buffer.
+        unsafe {
+            site.run(
+                &self.select,
+                count.max(),
+                |select, stream, scratch| {
+                    Ok(select.items(
+                        stream,
+                        &values.on(stream)?,
+                        &flags.on(stream)?,
+                        count.on(stream)?.get(),
+                        &mut out.on(stream)?,
+                        &mut selected.on(stream)?,
+                        scratch,
+                    )?)
+                },
+                || {
+                    let items = count.host()?;
+                    let (values, flags) = (values.host(items)?, flags.host(items)?);
+                    let kept = select::cpu::items(self.strategy, values, flags, out.host()?)?;
+                    selected.host()?[0] = to_word("items", kept)?;
+                    Ok(())
+                },
+            )
+        }
     }
 }
 
-impl Operation for SelectPlan {
-    fn name(&self) -> &'static str {
-        "select"
-    }
-
-    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
-        Ok(select::Workspace::bytes_for(
-            context,
-            self.strategy,
-            extent.items()?,
-        )?)
-    }
-
-    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
-        let workspace = select::Workspace::in_arena(arena, self.strategy, extent.items()?)?;
-        Ok(Box::new(workspace))
-    }
+/// The arguments of [`compaction_select_in_place`].
+struct InPlaceCall {
+    values: Address,
+    flags: Address,
+    items: u64,
+    count: Address,
+    selected: Address,
 }
 
-/// Loads the kernels of a plan of [`compaction_plan_select`], so that its calls load none. `item` is `None` for indices
-/// alone.
-fn load(
-    gpu: &Gpu,
+/// Selections of items of type `T` that move to the front of their buffer, with counts of type `W`.
+struct InPlace<T, W> {
     strategy: Strategy,
-    word: Word,
-    item: Option<ItemSize>,
-) -> Result<Select, Failure> {
-    let select = Select::new(&gpu.compiler, &gpu.context, strategy)?;
-    with_word!(word, W => match item {
-        None => select.prepare::<u32, W>(),
-        Some(item) => with_item!(item, T => select.prepare::<T, W>()),
-    })?;
-    Ok(select)
+    /// The loaded kernels. `None` on the CPU.
+    select: Option<Select>,
+    types: PhantomData<fn(T, W)>,
+}
+
+impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for InPlace<T, W> {
+    type Scratch = select::Workspace;
+    type Call = InPlaceCall;
+
+    fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    unsafe fn run(&self, site: Site, call: &InPlaceCall) -> Result<(), Failure> {
+        let mut buffers = Buffers::default();
+        let flags = buffers.reads::<u8>("flags", call.flags, call.items)?;
+        let count = buffers.count::<W>(call.count, call.items)?;
+        let selected = buffers.writes::<W>("selected", call.selected, 1)?;
+        let values = buffers.writes::<T>("values", call.values, call.items)?;
+        buffers.check_apart()?;
+        // SAFETY: the caller's duty. No output overlaps another buffer.
+        unsafe {
+            site.run(
+                &self.select,
+                count.max(),
+                |select, stream, scratch| {
+                    Ok(select.in_place(
+                        stream,
+                        &mut values.on(stream)?,
+                        &flags.on(stream)?,
+                        count.on(stream)?.get(),
+                        &mut selected.on(stream)?,
+                        scratch,
+                    )?)
+                },
+                || {
+                    let items = count.host()?;
+                    let values = &mut values.host()?[..items];
+                    let kept = select::cpu::in_place(self.strategy, values, flags.host(items)?)?;
+                    selected.host()?[0] = to_word("items", kept)?;
+                    Ok(())
+                },
+            )
+        }
+    }
+}
+
+/// Creates the operation of a plan of [`compaction_plan_select`], with all its kernels loaded if there is a GPU.
+fn selects<T: Shared + Send + Sync, W: CountWord>(
+    gpu: Option<&Gpu>,
+    strategy: Strategy,
+    has_items: bool,
+) -> Result<TypedPlan<SelectCall>, Failure> {
+    let load = |gpu: &Gpu| {
+        let select = Select::new(&gpu.compiler, &gpu.context, strategy)?;
+        select.prepare::<T, W>()?;
+        Ok::<_, Failure>(select)
+    };
+    let operation = Selects::<T, W> {
+        strategy,
+        has_items,
+        select: gpu.map(load).transpose()?,
+        types: PhantomData,
+    };
+    Ok(TypedPlan::new("select", operation))
 }
 
 /// Plans selections of flagged items, or of their indices: compaction_select_indices and compaction_select_items.
@@ -117,18 +222,11 @@ pub unsafe extern "C" fn compaction_plan_select(
         // SAFETY: the caller's duty.
         let strategy = unsafe { name_or_default("strategy", strategy) }?;
         let word = Word::of_bits(word_bits)?;
-        let item = match item_bytes {
-            0 => None,
-            bytes => Some(ItemSize::of_bytes(bytes)?),
-        };
-        let select = gpu.map(|gpu| load(gpu, strategy, word, item)).transpose()?;
-        Ok(SelectPlan {
-            strategy,
-            word,
-            item,
-            is_in_place: false,
-            select,
-        })
+        if item_bytes == 0 {
+            return with_word!(word, W => selects::<u32, W>(gpu, strategy, false));
+        }
+        let item = ItemSize::of_bytes(item_bytes)?;
+        with_word!(word, W => with_item!(item, T => selects::<T, W>(gpu, strategy, true)))
     };
     // SAFETY: the caller's duty.
     unsafe { make_plan(context, plan, make) }
@@ -157,48 +255,18 @@ pub unsafe extern "C" fn compaction_plan_select_in_place(
         // SAFETY: the caller's duty.
         let strategy = unsafe { name_or_default("strategy", strategy) }?;
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
-        let load = |gpu: &Gpu| {
-            let select = Select::new(&gpu.compiler, &gpu.context, strategy)?;
-            with_word!(word, W => with_item!(item, T => select.prepare_in_place::<T, W>()))?;
-            Ok::<_, Failure>(select)
-        };
-        Ok(SelectPlan {
-            strategy,
-            word,
-            item: Some(item),
-            is_in_place: true,
-            select: gpu.map(load).transpose()?,
-        })
+        with_word!(word, W => with_item!(item, T => {
+            let load = |gpu: &Gpu| {
+                let select = Select::new(&gpu.compiler, &gpu.context, strategy)?;
+                select.prepare_in_place::<T, W>()?;
+                Ok::<_, Failure>(select)
+            };
+            let (select, types) = (gpu.map(load).transpose()?, PhantomData::<fn(T, W)>);
+            Ok(TypedPlan::new("select_in_place", InPlace { strategy, select, types }))
+        }))
     };
     // SAFETY: the caller's duty.
     unsafe { make_plan(context, plan, make) }
-}
-
-/// The arguments that all selections have. `count` is the address of a word with the number of items, or 0 for all
-/// `items`.
-#[derive(Clone, Copy)]
-struct Flags {
-    flags: Address,
-    items: usize,
-    count: Address,
-    selected: Address,
-}
-
-/// Returns the plan of the call `called`, and its operation. Returns a failure if the plan is for another call.
-///
-/// # Safety
-///
-/// `plan` must be null or a plan of this library.
-unsafe fn plan_of<'a>(
-    plan: *const Plan,
-    called: &str,
-    is_in_place: bool,
-) -> Result<(&'a Plan, &'a SelectPlan), Failure> {
-    // SAFETY: the caller's duty.
-    let plan = unsafe { borrow("plan", plan) }?;
-    let operation = plan.operation::<SelectPlan>(called)?;
-    operation.check_in_place(is_in_place)?;
-    Ok((plan, operation))
 }
 
 /// Selects the indices of the nonzero flags.
@@ -225,99 +293,16 @@ pub unsafe extern "C" fn compaction_select_indices(
     out: Address,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let (plan, select) = unsafe { plan_of(plan, "select_indices", false) }?;
-        let items = to_len(items)?;
-        let flags = Flags {
-            flags,
-            items,
-            count,
-            selected,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(select.word, W => unsafe {
-            flags.ranges::<W>()?.writes::<W>("out", out, flags.items)?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => indices_on_gpu::<W>(select, workspace, &stream, flags, out),
-                None => indices_on_cpu::<W>(select, flags, out),
-            }
-        })
-    })
-}
-
-/// Enqueues [`compaction_select_indices`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_select_indices`].
-unsafe fn indices_on_gpu<W: CountWord>(
-    plan: &SelectPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    given: Flags,
-    out: Address,
-) -> Result<(), Failure> {
-    let Some(select) = &plan.select else {
-        return Err(Failure::invalid("plan: it has no kernels"));
-    };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    let (workspace, flags, count, mut out, mut selected) = unsafe {
-        (
-            borrow("workspace", workspace)?,
-            device::<u8>(stream, "flags", given.flags, given.items)?,
-            device_count::<W>(stream, given.count)?,
-            device::<W>(stream, "out", out, given.items)?,
-            device::<W>(stream, "selected", given.selected, 1)?,
-        )
+    let arguments = SelectCall {
+        values: None,
+        flags,
+        items,
+        count,
+        out,
+        selected,
     };
     // SAFETY: the caller's duty.
-    unsafe {
-        workspace.with(stream, |scratch| {
-            select.indices(
-                stream,
-                &flags,
-                count_of(&count),
-                &mut out,
-                &mut selected,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_select_indices`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
-/// strategy of the plan determines the order.
-///
-/// # Safety
-///
-/// As for [`compaction_select_indices`].
-unsafe fn indices_on_cpu<W: CountWord>(
-    plan: &SelectPlan,
-    given: Flags,
-    out: Address,
-) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(given.count, given.items)?;
-        let flags = host::<u8>("flags", given.flags, items)?;
-        let out = host_mut::<W>("out", out, items)?;
-        let selected = host_mut::<W>("selected", given.selected, 1)?;
-        let kept = select::cpu::indices(plan.strategy, flags, out)?;
-        selected[0] = to_word("items", kept)?;
-    }
-    Ok(())
-}
-
-impl Flags {
-    /// Returns the ranges of the flags, of the word at `selected`, and of the word at `count` unless that is 0. Returns
-    /// a failure if one exceeds the address space.
-    fn ranges<W>(&self) -> Result<Ranges, Failure> {
-        Ranges::default()
-            .reads::<u8>("flags", self.flags, self.items)?
-            .reads::<W>("count", self.count, usize::from(self.count != 0))?
-            .writes::<W>("selected", self.selected, 1)
-    }
+    unsafe { call("select_indices", plan, workspace, stream, arguments) }
 }
 
 /// Selects the items whose flag is nonzero. Otherwise like compaction_select_indices.
@@ -340,97 +325,16 @@ pub unsafe extern "C" fn compaction_select_items(
     out: Address,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let (plan, select) = unsafe { plan_of(plan, "select_items", false) }?;
-        let item = select.item()?;
-        let flags = Flags {
-            flags,
-            items: to_len(items)?,
-            count,
-            selected,
-        };
-        let both = (values, out);
-        // SAFETY: the caller's duty.
-        with_word!(select.word, W => with_item!(item, T => unsafe {
-            flags
-                .ranges::<W>()?
-                .reads::<T>("values", values, flags.items)?
-                .writes::<T>("out", out, flags.items)?
-                .check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => items_on_gpu::<T, W>(select, workspace, &stream, flags, both),
-                None => items_on_cpu::<T, W>(select, flags, both),
-            }
-        }))
-    })
-}
-
-/// Enqueues [`compaction_select_items`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_select_items`].
-unsafe fn items_on_gpu<T: Shared, W: CountWord>(
-    plan: &SelectPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    given: Flags,
-    (values, out): (Address, Address),
-) -> Result<(), Failure> {
-    let Some(select) = &plan.select else {
-        return Err(Failure::invalid("plan: it has no kernels"));
-    };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    let (workspace, values, flags, count, mut out, mut selected) = unsafe {
-        (
-            borrow("workspace", workspace)?,
-            device::<T>(stream, "values", values, given.items)?,
-            device::<u8>(stream, "flags", given.flags, given.items)?,
-            device_count::<W>(stream, given.count)?,
-            device::<T>(stream, "out", out, given.items)?,
-            device::<W>(stream, "selected", given.selected, 1)?,
-        )
+    let arguments = SelectCall {
+        values: Some(values),
+        flags,
+        items,
+        count,
+        out,
+        selected,
     };
     // SAFETY: the caller's duty.
-    unsafe {
-        workspace.with(stream, |scratch| {
-            select.items(
-                stream,
-                &values,
-                &flags,
-                count_of(&count),
-                &mut out,
-                &mut selected,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_select_items`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
-/// strategy of the plan determines the order.
-///
-/// # Safety
-///
-/// As for [`compaction_select_items`].
-unsafe fn items_on_cpu<T: Shared + Send + Sync, W: CountWord>(
-    plan: &SelectPlan,
-    given: Flags,
-    (values, out): (Address, Address),
-) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(given.count, given.items)?;
-        to_word::<W>("items", items)?;
-        let values = host::<T>("values", values, items)?;
-        let flags = host::<u8>("flags", given.flags, items)?;
-        let out = host_mut::<T>("out", out, items)?;
-        let selected = host_mut::<W>("selected", given.selected, 1)?;
-        let kept = select::cpu::items(plan.strategy, values, flags, out)?;
-        selected[0] = to_word("items", kept)?;
-    }
-    Ok(())
+    unsafe { call("select_items", plan, workspace, stream, arguments) }
 }
 
 /// Moves the items whose flag is nonzero to the front of `values`. Otherwise like compaction_select_indices.
@@ -451,87 +355,13 @@ pub unsafe extern "C" fn compaction_select_in_place(
     count: Address,
     selected: Address,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's duty.
-        let (plan, select) = unsafe { plan_of(plan, "select_in_place", true) }?;
-        let item = select.item()?;
-        let flags = Flags {
-            flags,
-            items: to_len(items)?,
-            count,
-            selected,
-        };
-        // SAFETY: the caller's duty.
-        with_word!(select.word, W => with_item!(item, T => unsafe {
-            flags.ranges::<W>()?.writes::<T>("values", values, flags.items)?.check_apart()?;
-            match plan.stream(stream) {
-                Some((_keep, stream)) => in_place_on_gpu::<T, W>(select, workspace, &stream, flags, values),
-                None => in_place_on_cpu::<T, W>(select, flags, values),
-            }
-        }))
-    })
-}
-
-/// Enqueues [`compaction_select_in_place`] on a GPU. Returns a failure if the workspace is null, in use or too small.
-///
-/// # Safety
-///
-/// As for [`compaction_select_in_place`].
-unsafe fn in_place_on_gpu<T: Shared, W: CountWord>(
-    plan: &SelectPlan,
-    workspace: *mut Workspace,
-    stream: &Arc<CudaStream>,
-    given: Flags,
-    values: Address,
-) -> Result<(), Failure> {
-    let Some(select) = &plan.select else {
-        return Err(Failure::invalid("plan: it has no kernels"));
-    };
-    // SAFETY: the caller's duty, for all buffers of the call.
-    let (workspace, mut values, flags, count, mut selected) = unsafe {
-        (
-            borrow("workspace", workspace)?,
-            device::<T>(stream, "values", values, given.items)?,
-            device::<u8>(stream, "flags", given.flags, given.items)?,
-            device_count::<W>(stream, given.count)?,
-            device::<W>(stream, "selected", given.selected, 1)?,
-        )
+    let arguments = InPlaceCall {
+        values,
+        flags,
+        items,
+        count,
+        selected,
     };
     // SAFETY: the caller's duty.
-    unsafe {
-        workspace.with(stream, |scratch| {
-            select.in_place(
-                stream,
-                &mut values,
-                &flags,
-                count_of(&count),
-                &mut selected,
-                scratch,
-            )
-        })
-    }
-}
-
-/// Runs [`compaction_select_in_place`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
-/// strategy of the plan determines the order.
-///
-/// # Safety
-///
-/// As for [`compaction_select_in_place`].
-unsafe fn in_place_on_cpu<T: Shared + Send + Sync, W: CountWord>(
-    plan: &SelectPlan,
-    given: Flags,
-    values: Address,
-) -> Result<(), Failure> {
-    // SAFETY: the caller's duty. No written buffer overlaps another.
-    unsafe {
-        let items = host_count::<W>(given.count, given.items)?;
-        to_word::<W>("items", items)?;
-        let values = host_mut::<T>("values", values, items)?;
-        let flags = host::<u8>("flags", given.flags, items)?;
-        let selected = host_mut::<W>("selected", given.selected, 1)?;
-        let kept = select::cpu::in_place(plan.strategy, values, flags)?;
-        selected[0] = to_word("items", kept)?;
-    }
-    Ok(())
+    unsafe { call("select_in_place", plan, workspace, stream, arguments) }
 }

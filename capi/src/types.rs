@@ -1,5 +1,7 @@
 //! The types of items and counts that a program names at run time.
 
+use compaction::{layout::Shared, radix_sort::Order};
+
 use crate::status::{Failure, Status};
 
 /// The word type of counts and indices.
@@ -149,6 +151,81 @@ macro_rules! with_item {
 }
 pub(crate) use with_item;
 
+/// Evaluates `$body` with a type of the size of `$bytes` as `$type`: plain data of 4 or 8 bytes. `$what` names the
+/// parameter.
+macro_rules! with_bytes {
+    ($what:literal, $bytes:expr, $type:ident => $body:expr) => {
+        match $bytes {
+            4 => {
+                type $type = u32;
+                $body
+            }
+            8 => {
+                type $type = $crate::types::Item8;
+                $body
+            }
+            bytes => Err($crate::status::Failure::invalid(format!(
+                "{}: {bytes}, where 4 and 8 are possible",
+                $what
+            ))),
+        }
+    };
+}
+pub(crate) use with_bytes;
+
+/// The values of a sort: none, or items of 4 or 8 bytes.
+pub(crate) trait Value: 'static {
+    /// The type of the values in workspaces.
+    type Stored: 'static;
+    /// The type of the values in memory.
+    type Item: Shared + Send + Sync;
+    /// Whether there are values.
+    const EXIST: bool;
+}
+
+impl Value for () {
+    type Stored = ();
+    type Item = u32;
+    const EXIST: bool = false;
+}
+
+impl Value for u32 {
+    type Stored = Self;
+    type Item = Self;
+    const EXIST: bool = true;
+}
+
+impl Value for u64 {
+    type Stored = Self;
+    type Item = Self;
+    const EXIST: bool = true;
+}
+
+/// Evaluates `$body` with the [`Value`] type of the size of `$bytes` as `$type`. Returns a failure unless that is 0, 4 or
+/// 8.
+macro_rules! with_value {
+    ($bytes:expr, $type:ident => $body:expr) => {
+        match $bytes {
+            0 => {
+                type $type = ();
+                $body
+            }
+            4 => {
+                type $type = u32;
+                $body
+            }
+            8 => {
+                type $type = u64;
+                $body
+            }
+            bytes => Err($crate::status::Failure::invalid(format!(
+                "value_bytes: {bytes}, where 0, 4 and 8 are possible"
+            ))),
+        }
+    };
+}
+pub(crate) use with_value;
+
 /// Returns the failure for a type name that does not exist, or is not among those that an operation supports.
 pub(crate) fn unknown_type(name: &str, known: &str) -> Failure {
     let message = format!("no type is named \"{name}\" here; there are {known}");
@@ -170,6 +247,22 @@ macro_rules! with_key {
     };
 }
 pub(crate) use with_key;
+
+/// Evaluates `$body` with the type that `$name` names as `$type`: one whose histogram can be made.
+macro_rules! with_sample {
+    ($name:expr, $type:ident => $body:expr) => {
+        $crate::types::with_named!($name, $type, $body; u8 u16 u32 i8 i16 i32 f32 f64)
+    };
+}
+pub(crate) use with_sample;
+
+/// Returns the order of a sort from the parameter `descending`.
+pub(crate) fn order(descending: i32) -> Order {
+    match descending {
+        0 => Order::Ascending,
+        _ => Order::Descending,
+    }
+}
 
 /// Evaluates `$body` with the one of the types whose name is `$name`. Returns a failure if there is none.
 macro_rules! with_named {

@@ -1,18 +1,19 @@
 //! Workspaces: the scratch memory of a plan.
 
 use std::{
-    any::Any,
+    any::{Any, TypeId},
     sync::{Arc, Mutex, MutexGuard, TryLockError},
 };
 
 use compaction::{
     Error,
     cuda::{Arena, Handover},
-    cudarc::driver::CudaStream,
-    partition,
+    cudarc::driver::{CudaContext, CudaStream},
+    gather, histogram, partition,
     radix_sort::{self, Key},
+    reduce, runs,
     scan::{self, Item},
-    select, select_columns, summed_area,
+    segmented_reduce, segmented_sort, select, select_columns, summed_area,
 };
 
 use crate::{
@@ -37,10 +38,33 @@ pub(crate) trait Scratch: Any + Send {
     fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()>;
 }
 
-/// The scratch memory of a plan on the CPU: none.
-struct NoScratch;
+/// What a workspace of a plan on the CPU is for. It has no memory.
+pub(crate) struct HostScratch {
+    /// The type of the scratch memory that the plan would have on a GPU.
+    kind: TypeId,
+    /// The name of the plan's strategy, or an empty text.
+    strategy: &'static str,
+    /// The number of items.
+    capacity: usize,
+}
 
-impl Scratch for NoScratch {
+impl HostScratch {
+    /// Returns that of a plan whose scratch memory on a GPU has the type `S`. Returns a failure if `extent` is of the wrong
+    /// kind.
+    pub(crate) fn of<S: PlanScratch>(
+        strategy: S::Strategy,
+        extent: Extent,
+    ) -> Result<Self, Failure> {
+        let capacity = S::capacity(extent)?;
+        Ok(Self {
+            kind: TypeId::of::<S>(),
+            strategy: strategy.name(),
+            capacity: if S::IS_LIMITED { capacity } else { usize::MAX },
+        })
+    }
+}
+
+impl Scratch for HostScratch {
     fn check(&mut self, _: &Arc<CudaStream>) -> compaction::Result<()> {
         Ok(())
     }
@@ -49,6 +73,140 @@ impl Scratch for NoScratch {
         Ok(())
     }
 }
+
+/// Scratch memory that a plan creates: its size depends on the strategy of the plan, if it has one, and on an extent.
+pub(crate) trait PlanScratch: Scratch + Sized {
+    /// The strategy of the operation, or `()` if the size does not depend on it.
+    type Strategy: Named;
+    /// Whether calls on more items than the memory was made for are errors.
+    const IS_LIMITED: bool;
+
+    /// Returns the number of items of `extent`. Returns a failure if it is a table and the operation takes a length, or
+    /// the reverse.
+    fn capacity(extent: Extent) -> Result<usize, Failure>;
+
+    /// Returns the size in bytes of the memory for calls on up to `extent` items. Returns the failures of
+    /// [`capacity`](Self::capacity).
+    fn bytes_for(
+        context: &Arc<CudaContext>,
+        strategy: Self::Strategy,
+        extent: Extent,
+    ) -> Result<usize, Failure>;
+
+    /// Creates the memory for calls on up to `extent` items. Returns the failures of [`bytes_for`](Self::bytes_for), or
+    /// one if there is too little memory.
+    fn in_arena(
+        arena: &mut Arena,
+        strategy: Self::Strategy,
+        extent: Extent,
+    ) -> Result<Self, Failure>;
+}
+
+/// A strategy, which has a name. `()` has the empty one.
+pub(crate) trait Named {
+    fn name(self) -> &'static str;
+}
+
+impl Named for () {
+    fn name(self) -> &'static str {
+        ""
+    }
+}
+
+/// Implements [`Scratch`] by the methods of a workspace.
+macro_rules! scratch {
+    ([$($generics:tt)*] $workspace:ty) => {
+        impl<$($generics)*> Scratch for $workspace {
+            fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
+                Self::check(self, stream)
+            }
+
+            fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()> {
+                Self::hand_over(self, handover)
+            }
+        }
+    };
+}
+
+/// Implements [`Scratch`] and [`PlanScratch`] by the methods of workspaces for a number of items.
+macro_rules! item_scratch {
+    ($($is_limited:literal [$($generics:tt)*] $workspace:ty),+ $(,)?) => {$(
+        scratch!([$($generics)*] $workspace);
+
+        impl<$($generics)*> PlanScratch for $workspace {
+            type Strategy = ();
+            const IS_LIMITED: bool = $is_limited;
+
+            fn capacity(extent: Extent) -> Result<usize, Failure> {
+                extent.items()
+            }
+
+            fn bytes_for(context: &Arc<CudaContext>, (): (), extent: Extent) -> Result<usize, Failure> {
+                Ok(Self::bytes_for(context, extent.items()?)?)
+            }
+
+            fn in_arena(arena: &mut Arena, (): (), extent: Extent) -> Result<Self, Failure> {
+                Ok(Self::in_arena(arena, extent.items()?)?)
+            }
+        }
+    )+};
+}
+
+/// Implements [`PlanScratch`] by the methods of workspaces whose size depends on a strategy.
+macro_rules! strategy_scratch {
+    ($([$($generics:tt)*] $workspace:ty, $strategy:ty, $extent:ident);+ $(;)?) => {$(
+        impl<$($generics)*> PlanScratch for $workspace {
+            type Strategy = $strategy;
+            const IS_LIMITED: bool = true;
+
+            fn capacity(extent: Extent) -> Result<usize, Failure> {
+                extent.$extent()?;
+                Ok(extent.area())
+            }
+
+            fn bytes_for(
+                context: &Arc<CudaContext>,
+                strategy: $strategy,
+                extent: Extent,
+            ) -> Result<usize, Failure> {
+                Ok(Self::bytes_for(context, strategy, extent.$extent()?)?)
+            }
+
+            fn in_arena(
+                arena: &mut Arena,
+                strategy: $strategy,
+                extent: Extent,
+            ) -> Result<Self, Failure> {
+                Ok(Self::in_arena(arena, strategy, extent.$extent()?)?)
+            }
+        }
+
+        impl Named for $strategy {
+            fn name(self) -> &'static str {
+                self.name()
+            }
+        }
+    )+};
+}
+
+item_scratch!(
+    true [] select_columns::Workspace,
+    true [] partition::Workspace,
+    true [K: Key, V: 'static] radix_sort::Workspace<K, V>,
+    true [] reduce::Workspace,
+    true [K: 'static, V: 'static] runs::Workspace<K, V>,
+    false [] histogram::Workspace,
+    true [T: 'static] segmented_reduce::Workspace<T>,
+    true [K: Key, V: 'static] segmented_sort::Workspace<K, V>,
+    false [] gather::Workspace,
+);
+scratch!([] select::Workspace);
+scratch!([T: Item + Send] scan::Workspace<T>);
+strategy_scratch!(
+    [] select::Workspace, select::Strategy, items;
+    [T: Item + Send] scan::Workspace<T>, scan::Strategy, items;
+    [T: Item] summed_area::Workspace<T>, summed_area::Strategy, table;
+);
 
 impl<T: Item> Scratch for summed_area::Workspace<T> {
     fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
@@ -62,28 +220,6 @@ impl<T: Item> Scratch for summed_area::Workspace<T> {
         Self::hand_over(self, handover)
     }
 }
-
-/// Implements [`Scratch`] by the methods of a workspace.
-macro_rules! scratch {
-    ($([$($generics:tt)*] $workspace:ty),+ $(,)?) => {$(
-        impl<$($generics)*> Scratch for $workspace {
-            fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
-                Self::check(self, stream)
-            }
-
-            fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()> {
-                Self::hand_over(self, handover)
-            }
-        }
-    )+};
-}
-scratch!(
-    [] select::Workspace,
-    [] select_columns::Workspace,
-    [] partition::Workspace,
-    [T: Item + Send] scan::Workspace<T>,
-    [K: Key, V: 'static] radix_sort::Workspace<K, V>,
-);
 
 impl Workspace {
     /// Locks the scratch memory for a call. Returns a failure if another call is using it.
@@ -108,19 +244,46 @@ impl Workspace {
     pub(crate) unsafe fn with<S: Scratch>(
         &self,
         stream: &Arc<CudaStream>,
-        call: impl FnOnce(&mut S) -> compaction::Result<()>,
+        call: impl FnOnce(&mut S) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut scratch = self.lock()?;
         // SAFETY: the caller's duty.
         scratch.hand_over(&unsafe { Handover::to(stream) })?;
         let scratch: &mut dyn Any = scratch.as_mut();
-        let scratch = scratch.downcast_mut().ok_or_else(|| {
-            Failure::invalid(
-                "workspace: it was made for a plan of another operation or other types",
-            )
-        })?;
-        Ok(call(scratch)?)
+        call(scratch.downcast_mut().ok_or_else(foreign)?)
     }
+
+    /// Runs `call` on the CPU, with the workspace locked. Returns a failure if another call is using it, if it was made
+    /// for fewer than `items` items, or if it was made for another operation, strategy or other types. `S` is the type of
+    /// the scratch memory on a GPU.
+    pub(crate) fn on_host<S: Scratch>(
+        &self,
+        strategy: &str,
+        items: usize,
+        call: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let scratch = self.lock()?;
+        let scratch: &dyn Any = scratch.as_ref();
+        let scratch: &HostScratch = scratch.downcast_ref().ok_or_else(foreign)?;
+        if scratch.kind != TypeId::of::<S>() || scratch.strategy != strategy {
+            return Err(foreign());
+        }
+        if scratch.capacity < items {
+            return Err(Failure::from(Error::WorkspaceTooSmall {
+                what: "items".to_owned(),
+                needed: items,
+                got: scratch.capacity,
+            }));
+        }
+        call()
+    }
+}
+
+/// Returns the failure for a workspace that does not fit the plan of a call.
+fn foreign() -> Failure {
+    Failure::invalid(
+        "workspace: it was made for a plan of another operation, strategy or other types",
+    )
 }
 
 /// Writes the size of a workspace to `*bytes`.
@@ -139,7 +302,10 @@ unsafe fn write_bytes(
         check_pointer("bytes", bytes)?;
         let _keep = plan.backend.enter();
         let needed = match &plan.backend {
-            Backend::Cpu => 0,
+            Backend::Cpu => {
+                plan.operation.host_scratch(extent()?)?;
+                0
+            }
             Backend::Cuda(gpu) => plan.operation.scratch_bytes(&gpu.context, extent()?)?,
         };
         // SAFETY: not null, so it points to a word.
@@ -166,7 +332,7 @@ unsafe fn create(
         check_pointer("workspace", workspace)?;
         // SAFETY: the caller's duty.
         let scratch: Box<dyn Scratch> = match unsafe { plan.stream(stream) } {
-            None => Box::new(NoScratch),
+            None => Box::new(plan.operation.host_scratch(extent()?)?),
             Some((_keep, stream)) => {
                 let mut arena = if memory == 0 {
                     Arena::allocating(&stream)

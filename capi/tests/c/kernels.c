@@ -44,10 +44,40 @@ int main(int arguments, char **argument)
                 context, NULL, numbers[number], 4, is_descending, 0, 0, 32, &plan));
         }
     }
+    for (int number = 0; number < 5; number++) {
+        const char *const ops[] = {"sum", "min", "max"};
+        for (int op = 0; op < 3; op++) {
+            ships(compaction_plan_reduce(context, ops[op], numbers[number], 32, &plan));
+            if (op) ships(compaction_plan_arg_reduce(context, ops[op], numbers[number], 32, &plan));
+        }
+        ships(compaction_plan_segmented_reduce(context, NULL, numbers[number], 32, &plan));
+        ships(compaction_plan_reduce_by_key(context, NULL, 4, numbers[number], 32, &plan));
+        ships(compaction_plan_scan_by_key(context, NULL, 4, numbers[number], 32, &plan));
+        for (int is_descending = 0; is_descending < 2 && number < 4; is_descending++) {
+            if (number == 1 || number == 2) continue;
+            ships(compaction_plan_argsort(context, NULL, numbers[number], is_descending, 0, 0, 32, &plan));
+            ships(compaction_plan_segmented_sort(context, numbers[number], 0, is_descending, 32, &plan));
+            ships(compaction_plan_segmented_sort(context, numbers[number], 4, is_descending, 32, &plan));
+        }
+    }
+    for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
+        ships(compaction_plan_unique(context, bytes, 32, &plan));
+        ships(compaction_plan_run_lengths(context, bytes, 32, &plan));
+        ships(compaction_plan_unique_by_key(context, bytes, 4, 32, &plan));
+        ships(compaction_plan_unique_by_key(context, bytes, 8, 32, &plan));
+    }
+    for (uint32_t bytes = 4; bytes <= 16; bytes *= 2) {
+        ships(compaction_plan_gather(context, bytes, 32, &plan));
+        ships(compaction_plan_scatter(context, bytes, 32, &plan));
+    }
+    const char *const samples[] = {"u8", "u16", "u32", "f32"};
+    for (int sample = 0; sample < 4; sample++) ships(compaction_plan_histogram(context, samples[sample], 10, 32, &plan));
     const uint32_t size = 4;
     IS_MISSING(compaction_plan_select_columns(context, &size, 1, 32, &plan));
     IS_MISSING(compaction_plan_partition_classes(context, 3, 32, &plan));
     IS_MISSING(compaction_plan_scan(context, NULL, "max", "u32", 32, &plan));
+    IS_MISSING(compaction_plan_reduce(context, NULL, "u32", 64, &plan));
+    IS_MISSING(compaction_plan_segmented_reduce(context, "max", "u32", 32, &plan));
     IS_MISSING(compaction_plan_radix_sort(context, "split", "u32", 0, 0, 0, 0, 32, &plan));
     close_backend();
     puts("done");

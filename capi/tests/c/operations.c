@@ -1,39 +1,16 @@
 // Columns, partitions, scans, sorts and summed-area tables, next to plain loops. Workspaces are in the memory of this
 // program, which has exactly as many bytes as they need.
-#include "check.h"
-
-static compaction_plan *plan;
-static compaction_workspace *workspace;
-static compaction_address memory;
-
-static void make_workspace(size_t items)
-{
-    uint64_t bytes;
-    OK(compaction_workspace_bytes(plan, items, &bytes));
-    memory = room(bytes);
-    if (on_gpu)
-        FAILS(COMPACTION_WORKSPACE_TOO_SMALL, "the memory for a workspace",
-              compaction_workspace_create(plan, stream, items, memory, bytes - 1, &workspace));
-    OK(compaction_workspace_create(plan, stream, items, memory, bytes, &workspace));
-}
+#include "with_plan.h"
 
 static void make_table_workspace(uint32_t width, uint32_t height)
 {
     uint64_t bytes;
     OK(compaction_table_workspace_bytes(plan, width, height, &bytes));
-    memory = room(bytes);
+    workspace_memory = room(bytes);
     if (on_gpu)
         FAILS(COMPACTION_WORKSPACE_TOO_SMALL, "the memory for a workspace",
-              compaction_table_workspace_create(plan, stream, width, height, memory, bytes - 1, &workspace));
-    OK(compaction_table_workspace_create(plan, stream, width, height, memory, bytes, &workspace));
-}
-
-static void finish_plan(void)
-{
-    OK(compaction_workspace_check(workspace, stream));
-    compaction_workspace_destroy(workspace);
-    compaction_plan_destroy(plan);
-    release(memory);
+              compaction_table_workspace_create(plan, stream, width, height, workspace_memory, bytes - 1, &workspace));
+    OK(compaction_table_workspace_create(plan, stream, width, height, workspace_memory, bytes, &workspace));
 }
 
 static void columns(size_t items, uint32_t bits)

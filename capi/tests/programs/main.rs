@@ -66,11 +66,15 @@ const KERNELS: &str = "tests/c/kernels.c";
 
 /// The programs of the tests and the examples, the backends on which each runs, and its languages. A program receives
 /// the name of its backend.
-const PROGRAMS: [(&str, &[&str], &[Language]); 14] = [
+const PROGRAMS: [(&str, &[&str], &[Language]); 18] = [
     ("tests/c/select.c", &["cuda"], &[C]),
     ("tests/c/select.c", &["cpu"], &[C, SANITIZED]),
     ("tests/c/operations.c", &["cuda"], &[C]),
     ("tests/c/operations.c", &["cpu"], &[C, SANITIZED]),
+    ("tests/c/aggregates.c", &["cuda"], &[C]),
+    ("tests/c/aggregates.c", &["cpu"], &[C, SANITIZED]),
+    ("tests/c/segments.c", &["cuda"], &[C]),
+    ("tests/c/segments.c", &["cpu"], &[C, SANITIZED]),
     ("tests/c/errors.c", &["cuda"], &[C]),
     ("tests/c/errors.c", &["cpu"], &[C, SANITIZED]),
     ("tests/c/threads.c", &["cuda"], &[C]),

@@ -1,0 +1,180 @@
+//! Operations whose types are known, behind plans that do not show them.
+//!
+//! An operation is a [`TypedOperation`]. A [`TypedPlan`] contains one for the types that the program named,
+//! and [`call`] runs it: [`Buffers`](crate::buffers::Buffers) checks the arguments, and [`Site::run`] runs the call on
+//! the GPU or on the CPU.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::Arena,
+    cudarc::driver::{CudaContext, CudaStream},
+};
+
+use crate::{
+    memory::{CUstream_st, borrow},
+    plan::{Extent, Operation, Plan},
+    status::{Failure, Status, guard},
+    workspace::{HostScratch, Named, PlanScratch, Scratch, Workspace},
+};
+
+/// An operation with known types, and with its kernels loaded on a GPU.
+pub(crate) trait TypedOperation: Send + Sync + 'static {
+    /// The scratch memory of its calls.
+    type Scratch: PlanScratch;
+    /// The arguments of its calls. Each operation has a type of its own, by which [`call`] finds it.
+    type Call: 'static;
+
+    /// Returns the strategy on which the size of the scratch memory depends.
+    fn strategy(&self) -> <Self::Scratch as PlanScratch>::Strategy;
+
+    /// Runs a call. Returns a failure for invalid arguments, before anything is written.
+    ///
+    /// # Safety
+    ///
+    /// As for [`compaction_select_indices`](crate::compaction_select_indices).
+    unsafe fn run(&self, site: Site, call: &Self::Call) -> Result<(), Failure>;
+}
+
+/// A [`TypedOperation`] with arguments of type `C` whose other types are erased.
+trait ErasedOperation<C>: Send + Sync {
+    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure>;
+
+    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure>;
+
+    fn host_scratch(&self, extent: Extent) -> Result<HostScratch, Failure>;
+
+    /// Runs [`TypedOperation::run`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`TypedOperation::run`].
+    unsafe fn run_erased(
+        &self,
+        workspace: *mut Workspace,
+        stream: Option<Arc<CudaStream>>,
+        call: &C,
+    ) -> Result<(), Failure>;
+}
+
+impl<C, T: TypedOperation<Call = C>> ErasedOperation<C> for T {
+    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
+        T::Scratch::bytes_for(context, self.strategy(), extent)
+    }
+
+    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
+        let scratch = T::Scratch::in_arena(arena, self.strategy(), extent)?;
+        Ok(Box::new(scratch))
+    }
+
+    fn host_scratch(&self, extent: Extent) -> Result<HostScratch, Failure> {
+        HostScratch::of::<T::Scratch>(self.strategy(), extent)
+    }
+
+    unsafe fn run_erased(
+        &self,
+        workspace: *mut Workspace,
+        stream: Option<Arc<CudaStream>>,
+        call: &C,
+    ) -> Result<(), Failure> {
+        let site = Site {
+            workspace,
+            stream,
+            strategy: self.strategy().name(),
+        };
+        // SAFETY: the caller's duty.
+        unsafe { self.run(site, call) }
+    }
+}
+
+/// The operation of a plan whose calls have arguments of type `C`.
+pub(crate) struct TypedPlan<C> {
+    name: &'static str,
+    operation: Box<dyn ErasedOperation<C>>,
+}
+
+impl<C: 'static> TypedPlan<C> {
+    /// Creates the operation of a plan. `name` is its name in messages, such as `reduce`.
+    pub(crate) fn new(name: &'static str, operation: impl TypedOperation<Call = C>) -> Self {
+        let operation = Box::new(operation);
+        Self { name, operation }
+    }
+}
+
+impl<C: 'static> Operation for TypedPlan<C> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
+        self.operation.scratch_bytes(context, extent)
+    }
+
+    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
+        self.operation.scratch(arena, extent)
+    }
+
+    fn host_scratch(&self, extent: Extent) -> Result<HostScratch, Failure> {
+        self.operation.host_scratch(extent)
+    }
+}
+
+/// Where a call runs: on a stream, or on the CPU if there is none. Also the workspace of the call.
+pub(crate) struct Site {
+    workspace: *mut Workspace,
+    stream: Option<Arc<CudaStream>>,
+    strategy: &'static str,
+}
+
+impl Site {
+    /// Runs `on_gpu` with the kernels, the stream and the scratch memory of type `S`, or `on_cpu` if there is no stream.
+    /// `items` is the number of items that the workspace must be for; on a GPU, `on_gpu` checks it.
+    ///
+    /// Returns a failure if the workspace is null, in use, too small, or for another operation or other types.
+    ///
+    /// # Safety
+    ///
+    /// The workspace must be null or one of this library. On a GPU, the stream's work must be ordered after earlier calls
+    /// with the workspace.
+    pub(crate) unsafe fn run<K, S: Scratch>(
+        &self,
+        kernels: &Option<K>,
+        items: usize,
+        on_gpu: impl FnOnce(&K, &Arc<CudaStream>, &mut S) -> Result<(), Failure>,
+        on_cpu: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        // SAFETY: the caller's duty.
+        let workspace = unsafe { borrow("workspace", self.workspace) }?;
+        let Some(stream) = &self.stream else {
+            return workspace.on_host::<S>(self.strategy, items, on_cpu);
+        };
+        let Some(kernels) = kernels else {
+            return Err(Failure::invalid("plan: it has no kernels"));
+        };
+        // SAFETY: the caller's duty.
+        unsafe { workspace.with(stream, |scratch| on_gpu(kernels, stream, scratch)) }
+    }
+}
+
+/// Runs a call with arguments of type `C` on the GPU or the CPU of the plan. `called` names it in messages.
+///
+/// # Safety
+///
+/// As for [`compaction_select_indices`](crate::compaction_select_indices).
+pub(crate) unsafe fn call<C: 'static>(
+    called: &str,
+    plan: *const Plan,
+    workspace: *mut Workspace,
+    stream: *mut CUstream_st,
+    call: C,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's duty.
+        let plan = unsafe { borrow("plan", plan) }?;
+        let operation = &plan.operation::<TypedPlan<C>>(called)?.operation;
+        // SAFETY: the caller's duty.
+        let (_keep, stream) = unsafe { plan.stream(stream) }.unzip();
+        // SAFETY: the caller's duty.
+        unsafe { operation.run_erased(workspace, stream, &call) }
+    })
+}
