@@ -1174,6 +1174,45 @@ compaction_status compaction_argsort(const struct compaction_plan *plan,
                                      compaction_address keys_out,
                                      compaction_address indices_out);
 
+// Plans selections of the first keys in sort order: compaction_top_k.
+//
+// `type` is u8, u16, u32, u64, i8, i16, i32, i64, f32 or f64. The calls select the smallest keys if `descending` is 0, and
+// the largest ones otherwise: up to `max_k`. Floats are in the order of IEEE 754 totalOrder. Indices and counts are words of
+// 32 bits, for fewer than 2^32 keys. A workspace is for a number of keys, and for plans of the same `max_k`.
+//
+// The kernels need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `type` a text that ends with a zero byte. `plan` must point to memory
+// for a pointer. Null is an error for all of them.
+compaction_status compaction_plan_top_k(const struct compaction_context *context,
+                                        const char *type,
+                                        int32_t descending,
+                                        uint64_t max_k,
+                                        struct compaction_plan **plan);
+
+// Writes the first `k` keys in sort order to `keys_out`, sorted, and the index that each of them had to `indices_out`. Of
+// equal keys, those with the smallest indices come first.
+//
+// Reads `items` keys, or as many as the word at the address `count` says, if that is not 0. A word larger than `items`
+// counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. Fewer than `k` keys are all
+// selected. Both outputs must have room for `k` entries, or for `items` if those are fewer. Memory behind the results keeps
+// its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_top_k(const struct compaction_plan *plan,
+                                   struct compaction_workspace *workspace,
+                                   struct CUstream_st *stream,
+                                   compaction_address keys,
+                                   uint64_t items,
+                                   compaction_address count,
+                                   uint64_t k,
+                                   compaction_address keys_out,
+                                   compaction_address indices_out);
+
 // Plans summed-area tables: compaction_summed_area. Workspaces come from compaction_table_workspace_create.
 //
 // `strategy` is single-pass or scan-transpose; null stands for single-pass, the faster one. `type` is u32, i32, u64,

@@ -90,6 +90,30 @@ public:
     }
 };
 
+// Selections of the first keys of type K in sort order, with indices and counts of 32 bits.
+template <class K>
+class top_k_plan : public plan {
+public:
+    // Selects up to `max_k` of the smallest keys, or of the largest ones if the order is descending.
+    top_k_plan(const context &on, std::size_t max_k, order direction = order::ascending)
+        : plan([&](compaction_plan **to) {
+              return compaction_plan_top_k(on.get(), detail::type_name<K>(), direction == order::descending, max_k, to);
+          })
+    {
+    }
+
+    // Selects as many keys as `keys_out` has room for.
+    status operator()(
+        workspace &scratch, stream_handle stream, view<const K> keys, view<K> keys_out, view<std::uint32_t> indices_out,
+        view<const std::uint32_t> count = {}) const
+    {
+        if (const status wrong = check_lengths(keys_out.size(), {}, {indices_out.size()})) return wrong;
+        return detail::check(compaction_top_k(
+            get(), scratch.get(), stream, keys.begin(), keys.size(), count.begin(), keys_out.size(), keys_out.begin(),
+            indices_out.begin()));
+    }
+};
+
 // Sorts of segments of keys of type K, alone or with values of type V of 4 or 8 bytes, with offsets and counts of type W.
 template <class K, class V = void, class W = std::uint32_t>
 class segmented_sort_plan : public plan {

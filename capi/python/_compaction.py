@@ -376,13 +376,12 @@ def _prepare(context_key, context, stream, extent, name, parameters):
         if key not in _plans:
             _plans[key] = _make(name, context, *map(_to_c, parameters))
         plan = _plans[key]
-    if context_key is None:
-        return plan, None
     need, create, extent = extent, "workspace_create", (extent,) if isinstance(extent, int) else extent
     if len(extent) == 2:
         need, create = ctypes.c_uint64(), "table_workspace_create"
         _check(_library.compaction_table_workspace_bytes(plan, *extent, ctypes.byref(need)))
-        need = need.value
+        # The CPU needs no memory, but its workspaces are for as many items.
+        need = need.value or extent[0] * extent[1]
     workspaces = _threads.__dict__.setdefault("workspaces", {})
     capacity, workspace = workspaces.get((key, stream), (-1, None))
     if capacity < need:

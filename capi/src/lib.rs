@@ -36,6 +36,7 @@ mod segmented_reduce;
 mod segmented_sort;
 mod gather;
 mod radix_sort;
+mod top_k;
 mod summed_area;
 pub use by_key::{
     compaction_plan_reduce_by_key, compaction_plan_scan_by_key, compaction_reduce_by_key,
@@ -85,6 +86,7 @@ pub use select::{
 };
 pub use status::{Status, compaction_last_error};
 pub use summed_area::{compaction_plan_summed_area, compaction_summed_area};
+pub use top_k::{compaction_plan_top_k, compaction_top_k};
 pub use workspace::{
     Workspace, compaction_table_workspace_bytes, compaction_table_workspace_create,
     compaction_workspace_bytes, compaction_workspace_check, compaction_workspace_create,

@@ -15,7 +15,7 @@ use crate::{
     memory::{CUstream_st, borrow},
     plan::{Extent, Operation, Plan},
     status::{Failure, Status, guard},
-    workspace::{HostScratch, Named, PlanScratch, Scratch, Workspace},
+    workspace::{HostScratch, PlanScratch, Scratch, Variant, Workspace},
 };
 
 /// An operation with known types, and with its kernels loaded on a GPU.
@@ -80,7 +80,7 @@ impl<C, T: TypedOperation<Call = C>> ErasedOperation<C> for T {
         let site = Site {
             workspace,
             stream,
-            strategy: self.strategy().name(),
+            variant: self.strategy().variant(),
         };
         // SAFETY: the caller's duty.
         unsafe { self.run(site, call) }
@@ -123,7 +123,7 @@ impl<C: 'static> Operation for TypedPlan<C> {
 pub(crate) struct Site {
     workspace: *mut Workspace,
     stream: Option<Arc<CudaStream>>,
-    strategy: &'static str,
+    variant: (&'static str, usize),
 }
 
 impl Site {
@@ -146,7 +146,7 @@ impl Site {
         // SAFETY: the caller's duty.
         let workspace = unsafe { borrow("workspace", self.workspace) }?;
         let Some(stream) = &self.stream else {
-            return workspace.on_host::<S>(self.strategy, items, on_cpu);
+            return workspace.on_host::<S>(self.variant, items, on_cpu);
         };
         let Some(kernels) = kernels else {
             return Err(Failure::invalid("plan: it has no kernels"));

@@ -13,7 +13,7 @@ use compaction::{
     radix_sort::{self, Key},
     reduce, runs,
     scan::{self, Item},
-    segmented_reduce, segmented_sort, select, select_columns, summed_area,
+    segmented_reduce, segmented_sort, select, select_columns, summed_area, top_k,
 };
 
 use crate::{
@@ -42,8 +42,8 @@ pub(crate) trait Scratch: Any + Send {
 pub(crate) struct HostScratch {
     /// The type of the scratch memory that the plan would have on a GPU.
     kind: TypeId,
-    /// The name of the plan's strategy, or an empty text.
-    strategy: &'static str,
+    /// The strategy or the parameter of the plan.
+    variant: (&'static str, usize),
     /// The number of items.
     capacity: usize,
 }
@@ -58,7 +58,7 @@ impl HostScratch {
         let capacity = S::capacity(extent)?;
         Ok(Self {
             kind: TypeId::of::<S>(),
-            strategy: strategy.name(),
+            variant: strategy.variant(),
             capacity: if S::IS_LIMITED { capacity } else { usize::MAX },
         })
     }
@@ -76,8 +76,8 @@ impl Scratch for HostScratch {
 
 /// Scratch memory that a plan creates: its size depends on the strategy of the plan, if it has one, and on an extent.
 pub(crate) trait PlanScratch: Scratch + Sized {
-    /// The strategy of the operation, or `()` if the size does not depend on it.
-    type Strategy: Named;
+    /// The strategy or the parameter on which the size depends, or `()`.
+    type Strategy: Variant;
     /// Whether calls on more items than the memory was made for are errors.
     const IS_LIMITED: bool;
 
@@ -102,14 +102,15 @@ pub(crate) trait PlanScratch: Scratch + Sized {
     ) -> Result<Self, Failure>;
 }
 
-/// A strategy, which has a name. `()` has the empty one.
-pub(crate) trait Named {
-    fn name(self) -> &'static str;
+/// What distinguishes scratch memory of one type: a strategy, a parameter, or nothing.
+pub(crate) trait Variant {
+    /// Returns the name of the strategy and the parameter, or an empty text and 0.
+    fn variant(self) -> (&'static str, usize);
 }
 
-impl Named for () {
-    fn name(self) -> &'static str {
-        ""
+impl Variant for () {
+    fn variant(self) -> (&'static str, usize) {
+        ("", 0)
     }
 }
 
@@ -181,9 +182,9 @@ macro_rules! strategy_scratch {
             }
         }
 
-        impl Named for $strategy {
-            fn name(self) -> &'static str {
-                self.name()
+        impl Variant for $strategy {
+            fn variant(self) -> (&'static str, usize) {
+                (self.name(), 0)
             }
         }
     )+};
@@ -201,12 +202,44 @@ item_scratch!(
     false [] gather::Workspace,
 );
 scratch!([] select::Workspace);
+scratch!([K: Key] top_k::Workspace<K>);
 scratch!([T: Item + Send] scan::Workspace<T>);
 strategy_scratch!(
     [] select::Workspace, select::Strategy, items;
     [T: Item + Send] scan::Workspace<T>, scan::Strategy, items;
     [T: Item] summed_area::Workspace<T>, summed_area::Strategy, table;
 );
+
+/// The largest k of the calls of a plan of top_k.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaxK(pub(crate) usize);
+
+impl Variant for MaxK {
+    fn variant(self) -> (&'static str, usize) {
+        ("", self.0)
+    }
+}
+
+impl<K: Key> PlanScratch for top_k::Workspace<K> {
+    type Strategy = MaxK;
+    const IS_LIMITED: bool = true;
+
+    fn capacity(extent: Extent) -> Result<usize, Failure> {
+        extent.items()
+    }
+
+    fn bytes_for(
+        context: &Arc<CudaContext>,
+        MaxK(max_k): MaxK,
+        extent: Extent,
+    ) -> Result<usize, Failure> {
+        Ok(Self::bytes_for(context, extent.items()?, max_k)?)
+    }
+
+    fn in_arena(arena: &mut Arena, MaxK(max_k): MaxK, extent: Extent) -> Result<Self, Failure> {
+        Ok(Self::in_arena(arena, extent.items()?, max_k)?)
+    }
+}
 
 impl<T: Item> Scratch for summed_area::Workspace<T> {
     fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
@@ -258,14 +291,14 @@ impl Workspace {
     /// the scratch memory on a GPU.
     pub(crate) fn on_host<S: Scratch>(
         &self,
-        strategy: &str,
+        variant: (&'static str, usize),
         items: usize,
         call: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let scratch = self.lock()?;
         let scratch: &dyn Any = scratch.as_ref();
         let scratch: &HostScratch = scratch.downcast_ref().ok_or_else(foreign)?;
-        if scratch.kind != TypeId::of::<S>() || scratch.strategy != strategy {
+        if scratch.kind != TypeId::of::<S>() || scratch.variant != variant {
             return Err(foreign());
         }
         if scratch.capacity < items {

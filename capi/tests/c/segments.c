@@ -1,4 +1,4 @@
-// Reductions and sorts of segments, argsorts, gathers and scatters, next to plain loops.
+// Reductions and sorts of segments, argsorts, top k, gathers and scatters, next to plain loops.
 #include "with_plan.h"
 
 // Fills the offsets of random segments of `items` items, some of them empty, and returns the number of segments. There
@@ -123,6 +123,37 @@ static void argsort(size_t items, int descending, uint32_t bits)
     finish_plan();
 }
 
+static void top_k(size_t items, int descending)
+{
+    enum { K = 100 };
+    OK(compaction_plan_top_k(context, "i32", descending, K, &plan));
+    make_workspace(items);
+    int32_t *keys = (int32_t *)malloc(items * 4 + 4), got[K];
+    uint32_t indices[K];
+    for (size_t item = 0; item < items; item++) keys[item] = (int32_t)(random_number() % 5000) - 2500;
+    const compaction_address from = put(keys, items * 4), to = room(sizeof got), to_indices = room(sizeof indices);
+    OK(compaction_top_k(plan, workspace, stream, from, items, 0, K, to, to_indices));
+    get(got, to, sizeof got);
+    get(indices, to_indices, sizeof indices);
+    const size_t found = items < K ? items : K;
+    for (size_t at = 0; at < found; at++) {
+        REQUIRE(indices[at] < items && keys[indices[at]] == got[at]);
+        // As many keys come before this one in a stable sort as stand before it.
+        size_t before = 0;
+        for (size_t item = 0; item < items; item++) {
+            const int is_before = descending ? keys[item] > got[at] : keys[item] < got[at];
+            before += is_before || (keys[item] == got[at] && item < indices[at]);
+        }
+        REQUIRE(before == at);
+    }
+    for (size_t at = found; at < K; at++) REQUIRE(indices[at] == 0xaaaaaaaa);
+    FAILS(COMPACTION_INVALID_ARGUMENT, "k: 101, where the plan allows up to 100",
+          compaction_top_k(plan, workspace, stream, from, items, 0, K + 1, to, to_indices));
+    release(from), release(to), release(to_indices);
+    free(keys);
+    finish_plan();
+}
+
 // A scatter by a permutation, and the gather that reverts it. Some indices are too large.
 static void permute(size_t items, uint32_t size, uint32_t bits)
 {
@@ -169,11 +200,13 @@ int main(int arguments, char **argument)
         reduce(items, NULL, 32);
         sort(items, 4, 0, 32);
         argsort(items, 0, 32);
+        top_k(items, 0);
         permute(items, 12, 32);
         if (on_gpu && items > 8000) continue;
         reduce(items, "min", 64);
         sort(items, 0, 1, 64);
         argsort(items, 1, 64);
+        top_k(items, 1);
         permute(items, 1, 64);
     }
     close_backend();

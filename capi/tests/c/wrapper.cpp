@@ -129,6 +129,11 @@ void more_operations(const compaction::context &on)
     auto of_argsort = argsort.make_workspace(stream, 6);
     argsort(of_argsort, stream, items, out, second);
     REQUIRE((second.items() == words{2, 3, 4, 0, 1, 5}));
+    const compaction::top_k_plan<float> largest(on, 2, compaction::order::descending);
+    auto of_largest = largest.make_workspace(stream, 6);
+    const buffer<float> first(2);
+    largest(of_largest, stream, values, first, counts);
+    REQUIRE((first.items() == std::vector<float>{6, 5}) && (counts.items() == words{5, 4}));
     const compaction::gather_plan<float> gather(on);
     auto of_gather = gather.make_workspace(stream, 0);
     gather(of_gather, stream, values, second, floats);
