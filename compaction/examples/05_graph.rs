@@ -36,17 +36,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
     // Recording needs a non-default stream. Everything is compiled and allocated before.
     let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
-    let rounds = PRIMES.iter().map(|prime| {
-        let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
-        SelectIf::<u32>::new(&compiler, context, &Predicate::new("keep.cuh", keep))
-    });
-    let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+    let text = "bool keep(u32 n, u32 prime) { return n == prime || n % prime; }";
+    let keep = Predicate::new("keep.cuh", text);
+    let mut select = SelectIf::<u32, u32, u32>::with_parameters(&compiler, context, &keep, 2)?;
     let mut workspace = Workspace::with_capacity(&stream, 287)?;
     let mut counts = cuda::upload(&stream, &[287_u32; PRIMES.len() + 1])?;
     let (mut left, mut next) = (cuda::upload(&stream, numbers)?, cuda::zeroed(&stream, 287)?);
 
     let mut graph = Graph::record(&stream, || {
-        for (round, select) in rounds.iter().enumerate() {
+        for (round, prime) in PRIMES.into_iter().enumerate() {
+            select.set_parameters(prime);
             let (before, after) = counts.split_at_mut(round + 1);
             let count = Count::on_device(before.slice(round..));
             select.items(&stream, &left, count, &mut next, after, &mut workspace)?;

@@ -94,7 +94,7 @@ impl TileStates {
     pub fn with_capacity<T: Pod>(stream: &Arc<CudaStream>, tiles: usize) -> Result<Self> {
         const {
             assert!(
-                size_of::<T>() > 0 && size_of::<T>() % 4 == 0,
+                size_of::<T>() > 0 && size_of::<T>().is_multiple_of(4),
                 "a prefix has whole words of 4 bytes"
             )
         };

@@ -336,6 +336,10 @@ def refuses_invalid_arguments():
     fails(ValueError, text, compaction.select, flags, out, count, item_count=flags)
     fails(ValueError, "starts: uint32 of shape (1,): for 0 classes", compaction.partition_classes, flags, out, count)
     fails(ValueError, "up to 10 may be written", compaction.partition_classes, flags, out, count, classes=9)
+    fails(ValueError, "out[1]: uint32 of shape (1,): up to 3 may be written", compaction.select_columns, flags, [out, out],
+          [out, count], count)
+    image = types.SimpleNamespace(__array_interface__={"shape": (3,), "typestr": "|u1", "data": b"101", "version": 3})
+    fails(TypeError, "flags: SimpleNamespace has no address", compaction.select, image, out, count)
     fails(ValueError, "out: 0 arrays, where values has 1", compaction.select_columns, flags, [out], [], count)
     fails(TypeError, "op: None is no name", compaction.scan_inclusive, out, out, op=None)
     fails(compaction.Error, "\"product\"", compaction.scan_inclusive, out, out, op="product")

@@ -1,6 +1,10 @@
 //! Tests of NVRTC and of the layers around it: the cache and the archive.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use compaction::{
     Error,
@@ -89,6 +93,47 @@ pub(crate) fn a_compiled_kernel_is_cached(nvrtc: &Arc<Nvrtc>) {
             )
             .is_err()
     );
+}
+
+pub(crate) fn the_cache_drops_what_was_not_used_for_longest(nvrtc: &Arc<Nvrtc>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file of somebody else");
+    std::fs::write(&file, vec![0; 1 << 20]).unwrap();
+    let source = |number| move_parcels().constant("NUMBER", number);
+    let compiler = |max_bytes| {
+        let cache = Cache::at(folder.path()).max_bytes(max_bytes);
+        Compiler::new().cache(cache).nvrtc(Some(nvrtc.clone()))
+    };
+    let is_cached = |number| {
+        let driver_only = compiler(u64::MAX).nvrtc(None);
+        driver_only.image(&source(number), 90).is_ok()
+    };
+    let entries = || {
+        let all = std::fs::read_dir(folder.path()).unwrap();
+        all.map(|entry| entry.unwrap().path())
+            .filter(|path| *path != file)
+            .collect::<Vec<_>>()
+    };
+    for number in [1, 2, 3] {
+        compiler(u64::MAX).image(&source(number), 90).unwrap();
+    }
+    let bytes: Vec<u64> = entries()
+        .iter()
+        .map(|path| path.metadata().unwrap().len())
+        .collect();
+    let three: u64 = bytes.iter().sum();
+    for path in entries() {
+        let long_ago = SystemTime::now() - Duration::from_secs(100_000);
+        let entry = std::fs::File::options().append(true).open(path).unwrap();
+        entry.set_modified(long_ago).unwrap();
+    }
+    // These are used now, and entry 2 is not.
+    assert!(is_cached(1) && is_cached(3));
+    compiler(three + three / 6).image(&source(4), 90).unwrap();
+    assert_eq!([1, 2, 3, 4].map(is_cached), [true, false, true, true]);
+    compiler(0).image(&source(5), 90).unwrap();
+    assert_eq!([1, 3, 4, 5].map(is_cached), [false, false, false, true]);
+    assert!(file.exists());
 }
 
 pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {

@@ -65,6 +65,7 @@ fn run_tests() {
         nvrtc "" layers {
             machine_code_reports_registers_and_spills, kernels_round_like_rust,
             the_target_is_the_gpu_or_the_newest_below_it, a_compiled_kernel_is_cached,
+            the_cache_drops_what_was_not_used_for_longest,
             a_damaged_cache_entry_is_compiled_again, an_unwritable_cache_folder_is_no_error,
             an_archive_serves_machines_without_nvrtc, an_archive_is_stale_as_soon_as_a_source_changes,
             an_archive_has_the_same_bytes_every_time,

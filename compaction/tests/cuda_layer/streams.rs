@@ -94,6 +94,7 @@ pub(crate) fn operations_accept_buffers_of_other_streams(gpu: &Gpu) {
 
 pub(crate) fn a_captured_call_refuses_buffers_of_other_streams(gpu: &Gpu) {
     let slow = slow(gpu);
+    let select = Select::new(&gpu.compiler, &gpu.context, Strategy::LookBack).unwrap();
     let once = Launch::blocks(1, 1);
     for_pairs_of_streams(gpu, |home, other| {
         if other.cu_stream().is_null() {
@@ -101,11 +102,16 @@ pub(crate) fn a_captured_call_refuses_buffers_of_other_streams(gpu: &Gpu) {
         }
         let there = cuda::zeroed::<u32>(home, 1).unwrap();
         let mut here = cuda::zeroed::<u32>(other, 1).unwrap();
+        let flags = cuda::zeroed::<u8>(other, 1).unwrap();
+        let mut selected = cuda::zeroed::<u32>(other, 1).unwrap();
+        let mut workspace = Workspace::with_capacity(home, 1).unwrap();
         home.synchronize().unwrap();
         other
             .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             .unwrap();
         let refused = slow.launch(other, once, (there.as_view(), here.as_view_mut(), 0));
+        let (all, out) = (Count::All, &mut here);
+        let selection = select.indices(other, &flags, all, out, &mut selected, &mut workspace);
         let upload = cuda::overwrite(other, &[1], &mut here);
         let download = cuda::download(other, &here);
         let discarded = other.end_capture(CUgraphInstantiate_flags(0));
@@ -113,6 +119,10 @@ pub(crate) fn a_captured_call_refuses_buffers_of_other_streams(gpu: &Gpu) {
         assert_error(
             refused,
             "argument 1 of kernel \"slow\" belongs to another stream, and a graph is being captured",
+        );
+        assert_error(
+            selection,
+            "the workspace of select belongs to another stream",
         );
         assert_error(upload, "an upload cannot be recorded into a graph");
         assert_error(download, "a download cannot be recorded into a graph");
