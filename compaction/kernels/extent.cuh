@@ -91,14 +91,18 @@ template <class Value>
 struct Within {
     Value value;
     Word room;
+    bool fits;  // whether there is room for all items. Then a load of the value need not wait for its position.
     __device__ __forceinline__ void put(Word to, Word from) const
     {
-        if (to < room) value.put(to, from);
+        if (fits)
+            value.put(to, from);
+        else if (to < room)
+            value.put(to, from);
     }
 };
 
 template <class Value>
 __device__ __forceinline__ Within<Value> within(const Extent &extent, Value value)
 {
-    return {value, (Word)extent.room};
+    return {value, (Word)extent.room, extent.room == extent.capacity};
 }

@@ -61,7 +61,8 @@ __device__ __forceinline__ void move_sequence(
             kept[rank] = (u16)(lane_index() * LANE_ITEMS + item);
         });
         __syncwarp();
-        for (u32 rank = lane_index(); rank < survivors; rank += WARP_THREADS)
+        const u32 written = extent.room_for(begin, survivors);
+        for (u32 rank = lane_index(); rank < written; rank += WARP_THREADS)
             value.put(begin + rank, extent.begin() + (u32)row + kept[rank]);
         __syncwarp();
         begin += survivors;
@@ -72,12 +73,12 @@ KERNEL(select_move_indices)(
     const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    move_sequence(flags, count, extent, begins, workspace, within(extent, Indices{out}));
+    move_sequence(flags, count, extent, begins, workspace, Indices{out});
 }
 
 KERNEL(select_move_items)(
     const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
     const u64 *workspace)
 {
-    move_sequence(flags, count, extent, begins, workspace, within(extent, Items{items, out}));
+    move_sequence(flags, count, extent, begins, workspace, Items{items, out});
 }
