@@ -92,4 +92,10 @@ __device__ __forceinline__ void draw_tile(
     retire(control, ticket.epoch);
 }
 
-#define TILES(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, RESIDENT_BLOCKS) name
+// The number of resident blocks per multiprocessor to compile for. On older GPUs, one more would cause spills.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr u32 MIN_TILE_BLOCKS = RESIDENT_BLOCKS < 3 ? RESIDENT_BLOCKS : 3;
+#else
+constexpr u32 MIN_TILE_BLOCKS = RESIDENT_BLOCKS;
+#endif
+#define TILES(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, MIN_TILE_BLOCKS) name
