@@ -168,7 +168,8 @@ compaction_status compaction_workspace_bytes(const struct compaction_plan *plan,
 // With the address 0, the workspace allocates its memory on the stream and frees it when destroyed.
 //
 // The workspace serves all plans with the same operation, strategy and types, one call after the other. Calls on
-// different streams must be ordered by the caller. It never needs clearing.
+// different streams must be ordered by the caller. It never needs clearing. On the CPU, it has no memory and `memory` is
+// ignored, but calls check it as on a GPU.
 //
 // # Safety
 //

@@ -408,7 +408,8 @@ pub unsafe extern "C" fn compaction_workspace_bytes(
 /// With the address 0, the workspace allocates its memory on the stream and frees it when destroyed.
 ///
 /// The workspace serves all plans with the same operation, strategy and types, one call after the other. Calls on
-/// different streams must be ordered by the caller. It never needs clearing.
+/// different streams must be ordered by the caller. It never needs clearing. On the CPU, it has no memory and `memory` is
+/// ignored, but calls check it as on a GPU.
 ///
 /// # Safety
 ///
