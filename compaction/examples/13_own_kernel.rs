@@ -15,8 +15,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) near_points(
     const u32 point = chain.tile() * BLOCK_THREADS + threadIdx.x;
     const f32 distance = point < count ? sqrtf(x[point] * x[point] + y[point] * y[point]) : max;
     const bool is_near = distance < max;
-    const auto ranks = block_scan<Sum<u32>>(is_near);           // among the points of this block
-    const u32 before = chain.prefix<Sum<u32>>(ranks.total);     // near points of all earlier blocks
+    const auto ranks = block_scan<Sum<u32>>(is_near);        // among the points of this block
+    const u32 before = chain.prefix<Sum<u32>>(ranks.total);  // near points of all earlier blocks
     ranked_scatter(ranks, is_near, distance, distances + before);
     if (chain.is_last() && threadIdx.x == 0) *kept = before + ranks.total;
     chain.finish();
@@ -44,33 +44,19 @@ fn main() -> Result<()> {
     let module = Compiler::new().load(&context, &TileStates::declare(source))?;
     let near_points = module.kernel::<NearPoints>("near_points")?;
 
-    // A spiral.
     let points = 100_000_u32;
-    let coordinate = |turn: fn(f32) -> f32| {
-        let at = |point: u32| point as f32 / 1000.0 * turn(point as f32 / 100.0);
-        (0..points).map(at).collect::<Vec<_>>()
-    };
-    let x = cuda::upload(&stream, &coordinate(f32::cos))?;
-    let y = cuda::upload(&stream, &coordinate(f32::sin))?;
-    let mut distances = cuda::zeroed::<f32>(&stream, points as usize)?;
+    let x: Vec<f32> = (0..points).map(|point| point as f32 / 1000.0).collect();
+    let x = cuda::upload(&stream, &x)?;
+    let y = cuda::zeroed::<f32>(&stream, points as usize)?;
+    let mut near = cuda::zeroed::<f32>(&stream, points as usize)?;
     let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
-    let tiles = points.div_ceil(BLOCK_THREADS) as usize;
-    let mut states = TileStates::with_capacity::<u32>(&stream, tiles)?;
-    let arguments = (
-        x.as_view(),
-        y.as_view(),
-        points,
-        50.0,
-        distances.as_view_mut(),
-        kept.as_view_mut(),
-        states.as_view_mut(),
-    );
-    near_points.launch(&stream, Launch::covering(points, BLOCK_THREADS), arguments)?;
+    let launch = Launch::covering(points, BLOCK_THREADS);
+    let mut states = TileStates::with_capacity::<u32>(&stream, 1000)?; // of up to 1000 blocks
+    let (xs, ys, states) = (x.as_view(), y.as_view(), states.as_view_mut());
+    let (out, count) = (near.as_view_mut(), kept.as_view_mut());
+    near_points.launch(&stream, launch, (xs, ys, points, 50.0, out, count, states))?;
     let kept = cuda::download(&stream, &kept)?[0] as usize;
-    let distances = cuda::download(&stream, &distances.slice(..kept))?;
-    println!(
-        "{kept} of {points} points are nearer than 50; in order: {}",
-        distances.is_sorted()
-    );
+    let near = cuda::download(&stream, &near.slice(..kept))?;
+    println!("{kept} of {points} points, in order: {}", near.is_sorted());
     Ok(())
 }
