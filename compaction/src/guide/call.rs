@@ -105,8 +105,8 @@
 //! kernel whose definition differs from Rust's [does not compile](crate::layout).
 //!
 //! Your kernels may use the functions of this crate's: [`look_back`](crate::look_back) scans and ranks the values of a
-//! block, and finds the prefix over all blocks in one launch. `examples/13_own_kernel.rs` computes distances and keeps
-//! the short ones in one kernel.
+//! block, and finds the prefix over all blocks in one launch. `examples/13_own_kernel.rs` computes square roots and
+//! keeps the small ones in one kernel.
 //!
 //! # The CPU
 //!
