@@ -153,8 +153,8 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
 ///
 /// The sort is stable. Floats are in the order of IEEE 754 totalOrder.
 ///
-/// The library contains the kernels for keys of u32 and f32 in both orders, alone and with values of 4 bytes, with words of
-/// 32 bits. Others need NVRTC on the first use.
+/// The library contains the kernels for keys of u32 and f32 in ascending order, alone and with values of 4 bytes, with words
+/// of 32 bits. Others need NVRTC on the first use.
 ///
 /// # Safety
 ///

@@ -15,7 +15,7 @@
 //! | [`Unique`], [`RunLengths`], [`UniqueByKey`] | items, keys and values of 4 and 8 bytes; counts of `u32` |
 //! | [`ReduceByKey`] and [`ScanByKey`] by sum | keys of 4 bytes; values `u32`, `i32`, `u64`, `f32`, `f64`; counts of `u32` |
 //! | [`Histogram`] | `u8`, `u16`, `u32`, `f32`; counts of `u32` |
-//! | [`SegmentedSort`] in both directions | keys `u32`, `f32`, alone or with values of 4 bytes; counts of `u32` |
+//! | [`SegmentedSort`] in ascending order | keys `u32`, `f32`, alone or with values of 4 bytes; counts of `u32` |
 //! | [`Gather`] and [`Scatter`] | items of 4, 8 and 16 bytes; indices of `u32` |
 //!
 //! Items of 8 bytes are aligned to 4 or 8, and those of 16 bytes to 4. Those of the runs are aligned to 4.
@@ -86,9 +86,11 @@ pub fn sources() -> Result<Vec<Source>> {
         of_keys::<i32>(order, &mut sources);
         of_keys::<u64>(order, &mut sources);
         of_keys::<f32>(order, &mut sources);
-        segments_and_argsorts::<u32>(order, &mut sources);
-        segments_and_argsorts::<f32>(order, &mut sources);
+        argsorts::<u32>(order, &mut sources);
+        argsorts::<f32>(order, &mut sources);
     }
+    of_segments::<u32>(&mut sources);
+    of_segments::<f32>(&mut sources);
     of_runs::<u32>(&mut sources);
     of_runs::<Item8>(&mut sources);
     of_samples::<u8>(&mut sources);
@@ -147,13 +149,17 @@ fn of_samples<T: Sample>(sources: &mut Vec<Source>) {
     sources.extend(Histogram::<T>::sources());
 }
 
-/// Adds the kernel files that sort segments of keys of type `K`, alone and with values of 4 bytes, and those of argsorts
-/// by the default strategy. Counts and indices have 32 bits.
-fn segments_and_argsorts<K: Key>(order: Order, sources: &mut Vec<Source>) {
+/// Adds the kernel files that sort segments of keys of type `K` in ascending order, alone and with values of 4 bytes.
+/// Counts have 32 bits.
+fn of_segments<K: Key>(sources: &mut Vec<Source>) {
+    sources.extend(SegmentedSort::<K>::sources(Order::Ascending));
+    sources.extend(SegmentedSort::<K>::sources_pairs::<u32>(Order::Ascending));
+}
+
+/// Adds the kernel files of argsorts of keys of type `K` by the default strategy. Counts and indices have 32 bits.
+fn argsorts<K: Key>(order: Order, sources: &mut Vec<Source>) {
     let strategy = radix_sort::Strategy::default();
     sources.extend(RadixSort::<K>::sources_argsort::<u32>(order, strategy));
-    sources.extend(SegmentedSort::<K>::sources(order));
-    sources.extend(SegmentedSort::<K>::sources_pairs::<u32>(order));
 }
 
 /// Adds the kernel files of the default strategy that sort keys of type `K`, alone and with values of 4 bytes. Counts

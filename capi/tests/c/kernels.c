@@ -56,8 +56,9 @@ int main(int arguments, char **argument)
         for (int is_descending = 0; is_descending < 2 && number < 4; is_descending++) {
             if (number == 1 || number == 2) continue;
             ships(compaction_plan_argsort(context, NULL, numbers[number], is_descending, 0, 0, 32, &plan));
-            ships(compaction_plan_segmented_sort(context, numbers[number], 0, is_descending, 32, &plan));
-            ships(compaction_plan_segmented_sort(context, numbers[number], 4, is_descending, 32, &plan));
+            if (is_descending) continue;
+            ships(compaction_plan_segmented_sort(context, numbers[number], 0, 0, 32, &plan));
+            ships(compaction_plan_segmented_sort(context, numbers[number], 4, 0, 32, &plan));
         }
     }
     for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
