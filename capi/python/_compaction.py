@@ -32,6 +32,7 @@ _PARAMETERS = {
     "n": ctypes.c_uint64,
     "w": ctypes.c_uint32,
     "i": ctypes.c_int32,
+    "d": ctypes.c_double,
     "N": ctypes.POINTER(ctypes.c_uint64),
     "W": ctypes.POINTER(ctypes.c_uint32),
     "C": ctypes.POINTER(Column),
@@ -45,17 +46,31 @@ _FUNCTIONS = {
     "pwwN": "table_workspace_bytes",
     "ppwwano": "table_workspace_create",
     "pp": "workspace_check",
-    "pswwo": "plan_select plan_select_in_place",
+    "pswwo": "plan_select plan_select_in_place plan_histogram",
     "pWwwo": "plan_select_columns",
-    "pwwo": "plan_partition plan_partition_classes",
+    "pwwo": "plan_partition plan_partition_classes plan_unique plan_run_lengths plan_gather plan_scatter",
+    "pwwwo": "plan_unique_by_key",
+    "psswo": "plan_reduce plan_arg_reduce plan_segmented_reduce",
     "pssswo": "plan_scan",
+    "pswswo": "plan_reduce_by_key plan_scan_by_key",
+    "pswiwo": "plan_segmented_sort",
+    "pssiwwwo": "plan_argsort",
     "psswiwwwo": "plan_radix_sort",
     "psso": "plan_summed_area",
-    "pppanaaa": "select_indices partition_indices partition_classes",
-    "pppaanaaa": "select_items partition_items radix_sort_pairs",
-    "pppaanaa": "select_in_place",
+    "psino": "plan_top_k",
+    "pppanaa": "scan_exclusive scan_inclusive radix_sort_keys reduce histogram_keys",
+    "pppanaaa": "select_indices partition_indices partition_classes arg_reduce unique argsort histogram_bounds",
+    "pppanaaaa": "run_lengths",
+    "pppanadda": "histogram_even",
+    "pppananaa": "segmented_reduce_by_offsets segmented_sort_keys_by_offsets gather top_k",
+    "pppannaa": "segmented_reduce_of_length segmented_sort_keys_of_length",
     "pppanaCwa": "select_columns",
-    "pppanaa": "scan_exclusive scan_inclusive radix_sort_keys",
+    "pppaanaa": "select_in_place scan_by_key_exclusive scan_by_key_inclusive",
+    "pppaanaaa": "select_items partition_items radix_sort_pairs",
+    "pppaanaaaa": "unique_by_key reduce_by_key",
+    "pppaanaan": "scatter",
+    "pppaananaaa": "segmented_sort_pairs_by_offsets",
+    "pppaannaaa": "segmented_sort_pairs_of_length",
     "pppawwa": "summed_area",
 }
 
@@ -83,15 +98,16 @@ _contexts = {}
 _plans = {}
 _threads = threading.local()
 
-# The parameters of the library that have another name here, where its messages name them.
-_NAMES = {"count": "item_count", "selected": "count"}
-_NAMED = re.compile(r"\b(count|selected)\b(?=:| is null| overlap| and \w+ overlap)")
+# The parameters of the library that have another name here, where its messages name them. Its `count` is the
+# `item_count` or the `segment_count` of a call.
+_NAMES = {"selected": "count", "lower": "range", "upper": "range"}
+_NAMED = re.compile(r"\b(count|selected|lower|upper)\b(?=:| is null| overlap| and \w+ overlap)")
 
 
-def _check(status):
+def _check(status, count_name="item_count"):
     if status != 0:
-        message = _library.compaction_last_error().decode()
-        raise Error(status, _NAMED.sub(lambda found: _NAMES[found[0]], message))
+        message, names = _library.compaction_last_error().decode(), {**_NAMES, "count": count_name}
+        raise Error(status, _NAMED.sub(lambda found: names[found[0]], message))
 
 
 def _make(name, *arguments):
@@ -135,11 +151,14 @@ BYTES = {"u1": "u8", "b1": "u8"}
 NUMBERS = {"u4": "u32", "i4": "i32", "u8": "u64", "f4": "f32", "f8": "f64"}
 # Sums of int64 wrap around, so they have the bits of those of uint64.
 SUMMANDS = {**NUMBERS, "i8": "u64"}
+# The types of the items of histograms, and of those that are the numbers of bins.
+SAMPLES = {code: name for code, name in KEYS.items() if name not in ("u64", "i64")}
+BIN_NUMBERS = {"u1": "u8", "u2": "u16", "u4": "u32", "b1": "u8"}
 
 # The possible sizes of an item in bytes, in words and as numbers.
 ITEM_BYTES = "1, 2 or a multiple of 4 up to 64", (1, 2, *range(4, 65, 4))
 COLUMN_BYTES = "1 to 64", range(1, 65)
-SORTED_BYTES = "4 or 8", (4, 8)
+PAIR_BYTES = "4 or 8", (4, 8)
 
 
 @functools.cache
@@ -308,9 +327,14 @@ class _Array:
 
     def require_counts(self, count, of):
         """Checks an output of `count` counts of the items of `of`, and returns their size in bits."""
+        bits = self.require_indices(of)
+        self.require_output(count)
+        return bits
+
+    def require_indices(self, of):
+        """Checks an array of counts or indices of the items of `of`, and returns their size in bits."""
         if self.size not in (4, 8) or self.item_bytes != self.size or self.kind not in "iu":
             self.fail("counts and indices have 32 or 64 bits: int32, uint32, int64 or uint64")
-        self.require_output(count)
         bits = 8 * self.size
         if of.length >= 1 << (bits - (self.kind == "i")):
             self.fail(f"too narrow for {of.length} {of.name}")
@@ -404,8 +428,8 @@ def _to_c(argument):
 def check():
     """Waits for the calls of this thread on GPUs, on all of its streams.
 
-    Raises Error if an `item_count` in the memory of a GPU was larger than its array since the last check; the call then
-    processed the whole array. The streams must exist. Must not be called during a graph capture.
+    Raises Error if an `item_count` or a `segment_count` in the memory of a GPU was too large since the last check; the
+    call then processed all items or segments. The streams must exist. Must not be called during a graph capture.
     """
     for (_, stream), (_, workspace) in _threads.__dict__.get("workspaces", {}).items():
         _check(_library.compaction_workspace_check(workspace, stream))
@@ -428,6 +452,7 @@ class Call:
             raise TypeError(f"op: {op!r} is no name")
         self.stream, self.arrays = _stream_handle(stream), []
         self.is_stream_given, self.gpu, self.on_torch = stream is not None, None, None
+        self.count_name = "item_count"
 
     def torch_stream(self, device):
         """Returns the handle of PyTorch's current stream, or None if the caller has chosen a stream."""
@@ -458,16 +483,35 @@ class Call:
         self.arrays.append(read)
         return read
 
-    def item_count(self, count, items, bits=None):
-        """Reads the item count of a call, if any, and returns it with the size of counts in bits: `bits` if given, its
-        own, or enough for `items`."""
+    def item_count(self, count, items, bits=None, name="item_count"):
+        """Reads the count of a call, if any, and returns it with the size of counts in bits: `bits` if given, its own,
+        or enough for `items`. `name` is its parameter."""
+        self.count_name = name
         if count is None:
             return None, bits or (32 if items.length < 1 << 32 else 64)
-        word = self.array("item_count", count)
+        word = self.array(name, count)
         sizes = [bits] if bits else [32, 64]
         if word.kind not in "iu" or 8 * word.item_bytes not in sizes or word.item_bytes != word.size or word.length < 1:
             word.fail(f"the counts of the call are integers of {' or '.join(map(str, sizes))} bits")
         return word, 8 * word.size
+
+    def segments(self, items, offsets, length, count):
+        """Reads the segments of `items`: those between `offsets`, or those of `length` items. Returns the end of the
+        name of the function for them, its arguments that describe them, their number, and the size of counts in
+        bits."""
+        if (offsets is None) == (length is None):
+            raise ValueError("offsets and length: give one of them")
+        if offsets is None:
+            if not 1 <= length < 1 << 63:
+                raise ValueError(f"length: {length}, where segments have at least one item")
+            count, bits = self.item_count(count, items, name="segment_count")
+            return "of_length", (int(length), count), items.length // length, bits
+        offsets = self.array("offsets", offsets)
+        bits = offsets.require_indices(items)
+        if offsets.length < 1:
+            offsets.fail("there is one offset more than segments")
+        count, bits = self.item_count(count, items, bits, "segment_count")
+        return "by_offsets", (offsets, offsets.length - 1, count), offsets.length - 1, bits
 
     def run(self, plan, parameters, function, *arguments, extent):
         """Runs a function of the library with these arguments, by a plan with these parameters, and a workspace for
@@ -479,4 +523,4 @@ class Call:
         stream = self.stream or 0
         plan, workspace = _prepare(key, context, stream, extent, "plan_" + plan, parameters)
         call = getattr(_library, "compaction_" + function)
-        _check(call(plan, workspace, stream, *[_to_c(argument) or 0 for argument in arguments]))
+        _check(call(plan, workspace, stream, *[_to_c(argument) or 0 for argument in arguments]), self.count_name)

@@ -1,4 +1,5 @@
-"""Scan, stream compaction, partition, radix sort and summed-area tables of arrays on a GPU, by the library compaction.
+"""Primitives for arrays on a GPU, by the library compaction: scan, reduction, stream compaction, partition, sorts, runs
+of equal items, histograms, gather and scatter, and summed-area tables.
 
 Arrays are objects with ``__cuda_array_interface__`` (CuPy, Numba, PyTorch), ``__dlpack__`` (JAX, and others), or, for
 the CPU, ``__array_interface__`` (NumPy). They are contiguous, and the caller provides the outputs::
@@ -18,8 +19,8 @@ the results. Arrays of JAX are inputs only, because they never change.
 
 Counts. Counts and indices are int32, uint32, int64 or uint64, all of one size in a call. A call writes counts to the
 memory of its device, and reads the number of its items from `item_count[0]` there if that is given, so the host need
-not wait. On the CPU, a count larger than the array is an error. On a GPU it counts as the length, and `check()` reports
-it.
+not wait. Segments are counted by `segment_count[0]` instead. On the CPU, a count larger than the array is an error. On
+a GPU it counts as the length, and `check()` reports it.
 
 Streams. Calls on a GPU put work on a stream and return at once. The caller keeps the arrays alive until the work has
 finished. `stream` is a stream of any library or its handle as a number; 0 is the default stream. If it is None, the
@@ -38,12 +39,17 @@ capture. ``clear()`` releases all workspaces of the thread; their work must have
 The environment variable COMPACTION_LIBRARY names the library. By default, the system searches for libcompaction.so.0.1.
 """
 
-from _compaction import BYTES, COLUMN_BYTES, ITEM_BYTES, KEYS, NUMBERS, SORTED_BYTES, SUMMANDS
+from _compaction import BYTES, COLUMN_BYTES, ITEM_BYTES, NUMBERS, SUMMANDS
 from _compaction import Call, Column, Error, check, clear, type_names
+from _compaction_aggregate import argmax, argmin, histogram, reduce, reduce_by_key, run_lengths, scan_by_key_exclusive
+from _compaction_aggregate import scan_by_key_inclusive, segmented_reduce, unique, unique_by_key
+from _compaction_order import argsort, gather, radix_sort, scatter, segmented_sort, top_k
 
 __all__ = [
-    "Error", "check", "clear", "partition", "partition_classes", "radix_sort", "scan_exclusive", "scan_inclusive",
-    "select", "select_columns", "summed_area",
+    "Error", "argmax", "argmin", "argsort", "check", "clear", "gather", "histogram", "partition", "partition_classes",
+    "radix_sort", "reduce", "reduce_by_key", "run_lengths", "scan_by_key_exclusive", "scan_by_key_inclusive",
+    "scan_exclusive", "scan_inclusive", "scatter", "segmented_reduce", "segmented_sort", "select", "select_columns",
+    "summed_area", "top_k", "unique", "unique_by_key",
 ]
 
 # The remedy for items that are too large.
@@ -201,49 +207,6 @@ def scan_inclusive(values, out, *, op="sum", item_count=None, strategy=None, str
     [3.0, 3.0, 4.0]
     """
     _scan("scan_inclusive", values, out, op, item_count, strategy, stream)
-
-
-def radix_sort(keys, keys_out, *, values=None, values_out=None, item_count=None, descending=False, bits=(0, 0),
-               strategy=None, stream=None):
-    """Writes the sorted keys to `keys_out` and the values of these keys, if any, to `values_out`. The sort is stable.
-
-    keys        n numbers of one dimension: integers of 8 to 64 bits, float32, float64 or bool. Floats are in the order
-                of IEEE 754 totalOrder: -0 before 0, and NaN last, or first if its sign is set. Dates are no keys; in a
-                view of them as int64, NaT is the smallest, where NumPy sorts it last
-    keys_out    room for n keys; not `keys` itself
-    values      n items of any dtype, of 4 or 8 bytes each, such as indices
-    values_out  room for n values; not `values` itself
-    item_count  an array whose first number, of 32 or 64 bits, says how many keys to read, at most n
-    descending  whether the largest key comes first
-    bits        the range of bits to compare, from the first up to but not including the second; (0, 0) stands for all
-    strategy    onesweep (the default) or split
-
-    >>> keys, names = numpy.array([2.5, -1.0, 0.0]), numpy.array([10, 20, 30], numpy.uint32)
-    >>> keys_out, names_out = numpy.zeros_like(keys), numpy.zeros_like(names)
-    >>> radix_sort(keys, keys_out, values=names, values_out=names_out)
-    >>> keys_out.tolist(), names_out.tolist()
-    ([-1.0, 0.0, 2.5], [20, 30, 10])
-    """
-    call = Call(stream, strategy)
-    keys, keys_out = call.read(keys=keys, keys_out=keys_out)
-    type_name = keys.require_type(KEYS, "keys")
-    keys_out.require_output(keys.length, keys)
-    if bits != (0, 0) and (len(bits) != 2 or any(bit not in range(8 * keys.size + 1) for bit in bits)):
-        raise ValueError(f"bits: {bits} is not (first, end) with numbers from 0 to {8 * keys.size}")
-    if (values is None) != (values_out is None):
-        raise ValueError("values and values_out: one is missing; give both, or none")
-    if values is not None:
-        values, values_out = call.read(values=values, values_out=values_out)
-        values.require_bytes(SORTED_BYTES, "sort indices instead, and take the items by them")
-        values.require_length(keys)
-        values_out.require_output(keys.length, values)
-    item_count, word_bits = call.item_count(item_count, keys)
-    value_bytes = 0 if values is None else values.item_bytes
-    plan = (strategy, type_name, value_bytes, int(bool(descending)), *map(int, bits), word_bits)
-    arrays = [keys, keys.length, item_count, keys_out] if values is None else \
-        [keys, values, keys.length, item_count, keys_out, values_out]
-    function = "radix_sort_keys" if values is None else "radix_sort_pairs"
-    call.run("radix_sort", plan, function, *arrays, extent=keys.length)
 
 
 def summed_area(values, out, *, strategy=None, stream=None):

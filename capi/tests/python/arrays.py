@@ -1,6 +1,7 @@
 """Tests of compaction.py with arrays of each protocol, on the backend that the first argument names: cpu or cuda."""
 
 import ctypes
+import functools
 import itertools
 import random
 import struct
@@ -46,12 +47,16 @@ class Array:
     """An array with `__cuda_array_interface__`, or `__array_interface__` on the CPU."""
 
     def __init__(self, kind, items, columns=None, **changes):
-        self.code, size = CODES[kind], int(kind[1])
+        self.kind, self.code, size = kind, CODES[kind], int(kind[1])
         self.memory = Memory(struct.pack(f"{len(items)}{self.code}", *items))
         shape = (len(items),) if columns is None else (len(items) // columns, columns)
         order = "|" if size == 1 else "<"
         interface = {"shape": shape, "typestr": order + kind, "data": (self.memory.address, False), "version": 3, **changes}
         setattr(self, "__cuda_array_interface__" if ON_GPU else "__array_interface__", interface)
+
+    def fill(self, number):
+        """Moves the array to new memory, where all items are `number`."""
+        self.__init__(self.kind, [number] * len(self.items()))
 
     def items(self):
         content = self.memory.read()
@@ -234,6 +239,168 @@ def sorts(count):
     assert values_out.items() == sorted(range(count), key=lambda index: keys[index])
 
 
+def argsorts(count, kind):
+    keys = [random.randrange(50) for _ in range(count)]
+    on_keys, out, indices = Array("u4", keys), Array("u4", keys), Array(kind, [7] * count)
+    compaction.argsort(on_keys, out, indices, stream=STREAM)
+    assert out.items() == sorted(keys) and indices.items() == sorted(range(count), key=lambda index: keys[index])
+    half = Array(kind, [count // 2])
+    compaction.argsort(on_keys, out, indices, descending=True, item_count=half, bits=(0, 6), stream=STREAM)
+    assert indices.items()[: count // 2] == sorted(range(count // 2), key=lambda index: -keys[index])
+
+
+def selects_top_k(count, k, descending):
+    keys = [random.randrange(-50, 50) for _ in range(count)]
+    order = sorted(range(count), key=lambda index: -keys[index] if descending else keys[index])[:k]
+    on_keys, out, indices = Array("f4", keys), Array("f4", [70] * k), Array("u4", [700] * k)
+    compaction.top_k(on_keys, out, indices, descending=descending, stream=STREAM)
+    assert indices.items() == order + [700] * (k - len(order))
+    assert out.items() == [keys[index] for index in order] + [70] * (k - len(order))
+    half, indices = Array("u4", [count // 2]), Array("u4", [700] * k)
+    compaction.top_k(on_keys, out, indices, k=k // 2, descending=descending, item_count=half, stream=STREAM)
+    order = sorted(range(count // 2), key=lambda index: -keys[index] if descending else keys[index])[: k // 2]
+    assert indices.items() == order + [700] * (k - len(order))
+
+
+def gathers_and_scatters(count, kind):
+    rows = [number for index in range(count) for number in (index, index + 0.5)]
+    indices = list(range(count))
+    random.shuffle(indices)
+    values, out, on_indices = Array("f4", rows, 2), Array("f4", [-1] * 2 * count, 2), Array(kind, indices)
+    compaction.gather(values, on_indices, out, stream=STREAM)
+    assert out.items() == [number for index in indices for number in (index, index + 0.5)]
+    compaction.scatter(out, on_indices, values, stream=STREAM)
+    assert values.items() == rows
+    # A count of indices in memory, and indices that do not exist.
+    half = Array(kind, [count // 2])
+    few, out = Array("f4", rows[: 2 * (count // 3)], 2), Array("f4", [-1] * 2 * count, 2)
+    compaction.gather(few, on_indices, out, item_count=half, stream=STREAM)
+    first = [index if index < count // 3 else -1 for index in indices[: count // 2]] + [-1] * (count - count // 2)
+    assert out.items()[::2] == first
+    compaction.scatter(values, on_indices, few, item_count=half, stream=STREAM)
+    moved = {index: position for position, index in enumerate(indices[: count // 2])}
+    assert few.items()[::2] == [moved.get(index, index) for index in range(count // 3)]
+    if kind[0] == "i" and count > 0:
+        out = Array("f4", [-1, -1], 2)
+        compaction.gather(values, Array(kind, [-1]), out, stream=STREAM)
+        compaction.scatter(values, Array(kind, [-1] * count), out, stream=STREAM)
+        assert out.items() == [-1, -1]
+
+
+def reduces(kind, op, combine, identity, count):
+    numbers = [random.randrange(-50, 50) % (1 << 32 if kind[0] == "u" else 101) for _ in range(count)]
+    on_numbers, out, half = Array(kind, numbers), Array(kind, [7, 8]), Array("u4", [count // 2])
+    wrap = (1 << 8 * int(kind[1])) if kind[0] == "u" else 1 << 64
+    compaction.reduce(on_numbers, out, op=op, stream=STREAM)
+    assert out.items() == [functools.reduce(combine, numbers, identity) % wrap, 8], (kind, op)
+    compaction.reduce(on_numbers, out, op=op, item_count=half, stream=STREAM)
+    assert out.items() == [functools.reduce(combine, numbers[: count // 2], identity) % wrap, 8], (kind, op)
+
+
+def finds_extremes(count, kind):
+    numbers = [random.randrange(-50, 50) for _ in range(count)]
+    on_numbers, index, value = Array("i4", numbers), Array(kind, [7]), Array("i4", [7])
+    compaction.argmin(on_numbers, index, value, stream=STREAM)
+    expected = ([numbers.index(min(numbers))], [min(numbers)]) if numbers else ([-1], [(1 << 31) - 1])
+    assert (index.items(), value.items()) == expected
+    compaction.argmax(on_numbers, index, value, item_count=Array(kind, [count // 2]), stream=STREAM)
+    numbers = numbers[: count // 2]
+    expected = ([numbers.index(max(numbers))], [max(numbers)]) if numbers else ([-1], [-(1 << 31)])
+    assert (index.items(), value.items()) == expected
+
+
+def finds_runs(count, kind):
+    keys = [random.randrange(3) for _ in range(count)]
+    values = [random.randrange(100) for _ in range(count)]
+    on_keys, on_values = Array("u4", keys), Array("f4", values)
+
+    def check(length, item_count):
+        groups = [list(group) for _, group in itertools.groupby(range(length), key=lambda index: keys[index])]
+        named, tail = {"item_count": item_count, "stream": STREAM}, [7] * (count - len(groups))
+        out, values_out, runs, lengths = (Array(of, [7] * max(1, size)) for of, size in (
+            ("u4", count), ("f4", count), (kind, 1), (kind, count)))
+        starts = [keys[group[0]] for group in groups]
+        # The outputs are new before each call, so that the results are its own.
+        for call, arrays, others in (
+            (compaction.unique, (out, runs), None),
+            (compaction.run_lengths, (out, lengths, runs), (lengths, [len(group) for group in groups])),
+            (compaction.unique_by_key, (out, values_out, runs), (values_out, [values[group[0]] for group in groups])),
+            (compaction.reduce_by_key, (out, values_out, runs),
+             (values_out, [sum(values[index] for index in group) for group in groups])),
+        ):
+            out.fill(7), runs.fill(7), values_out.fill(7), lengths.fill(7)
+            call(on_keys, *([on_values] if "by_key" in call.__name__ else []), *arrays, **named)
+            assert runs.items() == [len(groups)] and out.items()[:count] == starts + tail, call.__name__
+            assert others is None or others[0].items()[:count] == others[1] + tail, call.__name__
+
+    check(count, None)
+    check(count // 2, Array(kind, [count // 2]))
+    # Keys of two words and smallest values.
+    wide, out, values_out, runs = Array("u8", keys), Array("u8", keys), Array("f4", values), Array(kind, [7])
+    compaction.reduce_by_key(wide, on_values, out, values_out, runs, op="min", stream=STREAM)
+    groups = [list(group) for _, group in itertools.groupby(range(count), key=lambda index: keys[index])]
+    assert runs.items() == [len(groups)]
+    assert values_out.items()[: len(groups)] == [min(values[index] for index in group) for group in groups]
+
+
+def scans_by_key(count):
+    keys, numbers = ([random.randrange(limit) for _ in range(count)] for limit in (2, 100))
+    on_keys, values, out = Array("u4", keys), Array("i8", numbers), Array("i8", [7] * count)
+    inclusive, exclusive = [], []
+    for _, group in itertools.groupby(range(count), key=lambda index: keys[index]):
+        sums = list(itertools.accumulate(numbers[index] for index in group))
+        inclusive, exclusive = inclusive + sums, exclusive + [0] + sums[:-1]
+    compaction.scan_by_key_exclusive(on_keys, values, out, stream=STREAM)
+    assert out.items() == exclusive
+    half = Array("u4", [count // 2])
+    compaction.scan_by_key_inclusive(on_keys, values, out, item_count=half, stream=STREAM)
+    assert out.items() == inclusive[: count // 2] + exclusive[count // 2 :]
+
+
+def counts_in_bins(count, kind):
+    numbers = [random.randrange(256) for _ in range(count)]
+    keys, values = Array("u1", numbers), Array("f4", [number / 4 for number in numbers])
+    out, half = Array(kind, [7] * 11), Array(kind, [count // 2])
+    compaction.histogram(keys, out, stream=STREAM)
+    assert out.items() == [numbers.count(bin) for bin in range(11)]
+    compaction.histogram(values, out, range=(1, 41), bins=10, item_count=half, stream=STREAM)
+    expected = [sum(4 + 16 * bin <= number < 20 + 16 * bin for number in numbers[: count // 2]) for bin in range(10)]
+    assert out.items() == expected + [numbers.count(10)]
+    for values, bounds in ((values, Array("f4", [0, 1.5, 10, 64])), (keys, Array("i8", [0, 6, 40, 256]))):
+        compaction.histogram(values, out, bounds=bounds, stream=STREAM)
+        edges = ((0, 6), (6, 40), (40, 256))
+        assert out.items()[:3] == [sum(first <= number < end for number in numbers) for first, end in edges]
+
+
+def reduces_and_sorts_segments(count, kind):
+    keys = [random.randrange(100) for _ in range(count)]
+    bounds = sorted(random.randrange(count + 1) for _ in range(count // 9 + 2))
+    between = list(zip(bounds, bounds[1:]))
+    on_keys, offsets, segments = Array("u4", keys), Array(kind, bounds), len(between)
+    of_three = [(first, first + 3) for first in range(0, count // 3 * 3, 3)]
+    one_less = Array(kind, [segments - 1])
+    for ends, written, named in (
+        (between, segments, {"offsets": offsets}),
+        (between, segments - 1, {"offsets": offsets, "segment_count": one_less}),
+        (of_three, len(of_three), {"length": 3}),
+    ):
+        out, reduced = Array("u4", [700] * count), Array("u4", [700] * len(ends))
+        compaction.segmented_reduce(on_keys, reduced, stream=STREAM, **named)
+        ends = ends[:written]
+        sums = [sum(keys[first:end]) for first, end in ends]
+        assert reduced.items() == sums + [700] * (len(reduced.items()) - written)
+        compaction.segmented_sort(on_keys, out, stream=STREAM, **named)
+        expected, values_expected = [700] * count, [7] * count
+        for first, end in ends:
+            expected[first:end] = sorted(keys[first:end])
+            values_expected[first:end] = sorted(range(first, end), key=lambda index: -keys[index])
+        assert out.items() == expected
+        values, values_out = Array("u4", range(count)), Array("u4", [7] * count)
+        compaction.segmented_sort(on_keys, out, values=values, values_out=values_out, descending=True, stream=STREAM,
+                                  **named)
+        assert values_out.items() == values_expected
+
+
 def copies_items_of_any_type():
     flags, count = Array("u1", [0, 1, 0]), Array("u4", [0])
     for typestr in ("<M8[ns]", "<m8", "|V8", "|S8", "<U2", "<c8", ">f8"):
@@ -367,6 +534,25 @@ for kind in ("u8", "i4", "i8"):
     scans(kind, "sum", lambda before, number: before + number, 0, 100)
 scans("i4", "min", min, (1 << 31) - 1, 100)
 scans("f4", "max", max, float("-inf"), 100)
+for length in (0, 1, 100, 3000):
+    finds_extremes(length, "i4")
+    finds_runs(length, "u4")
+    scans_by_key(length)
+    counts_in_bins(length, "u4")
+    reduces_and_sorts_segments(length, "u4")
+    argsorts(length, "u4")
+    gathers_and_scatters(length, "i4")
+    reduces("u4", "sum", int.__add__, 0, length)
+reduces("i8", "sum", int.__add__, 0, 100)
+reduces("f8", "min", min, float("inf"), 100)
+for length, k, descending in ((0, 3, False), (100, 10, True), (3000, 200, False), (3, 5, False)):
+    selects_top_k(length, k, descending)
+finds_extremes(100, "i8")
+finds_runs(100, "i8")
+counts_in_bins(100, "i8")
+reduces_and_sorts_segments(100, "i8")
+argsorts(100, "i8")
+gathers_and_scatters(100, "i8")
 for kind, width, height in (("u4", 1, 1), ("i8", 7, 5), ("f4", 70, 40), ("u4", 3, 100)):
     makes_tables(kind, width, height)
 reports_counts_that_are_too_large()
