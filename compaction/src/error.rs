@@ -315,13 +315,13 @@ pub enum Error {
     },
 }
 
-#[cfg(feature = "cuda")]
 impl Debug for Error {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(self, formatter)
     }
 }
 
+#[cfg(feature = "cuda")]
 impl Error {
     /// Returns a function for `map_err` that wraps a driver error together with `doing`, the operation that failed:
     /// `.map_err(Error::driver("copy the film"))`.
