@@ -24,6 +24,8 @@
 pub mod cpu;
 #[cfg(feature = "cuda")]
 mod gpu;
+#[cfg(feature = "cuda")]
+mod kernel_source;
 
 use crate::{
     Result,
@@ -49,7 +51,7 @@ pub use gpu::SegmentedSort;
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[cfg(feature = "cuda")]
-pub type Workspace<K, V = ()> = crate::scratch::Workspace<gpu::Sorting<K, V>>;
+pub type Workspace<K, V = ()> = crate::scratch::Workspace<kernel_source::Sorting<K, V>>;
 
 const NAMES: ArgumentNames = argument_names!("segmented_sort", "segments");
 const KEYS: &str = "the keys of segmented_sort";
