@@ -143,9 +143,8 @@ impl<R: Clone, T> Work<R, T> {
     /// Waits for this time, or until the handle is dropped or, if `is_urgent`, the work is outdated.
     pub(super) fn wait(&self, time: Duration, is_urgent: bool) {
         let state = lock(&self.shared.state);
-        let goes_on = |state: &mut State<R, T>| {
-            !state.closed && !(is_urgent && state.requests != self.number)
-        };
+        let goes_on =
+            |state: &mut State<R, T>| !(state.closed || is_urgent && state.requests != self.number);
         let waited = self.shared.changed.wait_timeout_while(state, time, goes_on);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
