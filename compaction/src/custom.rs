@@ -7,7 +7,7 @@
 //! inclusive →  (1, 2)  (3, 6)  (3, 7)        those up to each item
 //! ```
 //!
-//! In CUB, these are `DeviceReduce::Reduce`, `DeviceReduce::TransformReduce`, `DeviceScan::ExclusiveScanInit` and their
+//! In CUB, these are `DeviceReduce::Reduce`, `DeviceReduce::TransformReduce`, `DeviceScan::ExclusiveScan` and their
 //! relatives. On a GPU, a [`CustomOperator`] in CUDA C++ combines the items; on the CPU, functions of [`cpu`] take
 //! closures. Items of type `I` are converted to values of type `A` first, so that, for example, flags of one byte can be
 //! added as `u32`. The values are plain data of 1 to 64 bytes.

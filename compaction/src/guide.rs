@@ -7,7 +7,7 @@
 //! 5. [`table`]: sums over rectangles.
 //! 6. [`call`]: streams, workspaces, counts in device memory, graphs, and kernels of your own.
 //!
-//! The snippets are plain Rust and run as tests. The programs `examples/01_select.rs` to `examples/05_graph.rs` run the
+//! The snippets are plain Rust and run as tests. The numbered programs in `examples` run the
 //! real operations, on a GPU if there is one. Times are for an NVIDIA H200 in November 2026.
 //! `docs/benchmarks/compaction.md` has the current figures and the commands that measure them.
 

@@ -17,9 +17,10 @@
 //! Items outside all bins, and NaNs, are not counted. Counts are exact, so both backends give the same bits in every
 //! run.
 //!
-//! Each block of the GPU counts in shared memory. Few bins have up to 32 counters each, so that the threads of a warp
-//! do not collide even if all items fall into one bin. Up to about 100,000 bins have 16 bits each, and counters that
-//! overflow are carried over. A call is one launch, or two for more than 4096 bins. It reads each item once.
+//! Each block of the GPU counts in shared memory, unless there are too many bins or too few items per bin, which are
+//! counted in the output itself. Few bins have up to 32 counters each, so that the threads of a warp do not collide even
+//! if all items fall into one bin. On an H200, up to about 100,000 bins have 16 bits each, and counters that overflow are
+//! carried over. A call is one launch for up to 1024 bins, and two for more. It reads each item once.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

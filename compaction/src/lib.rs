@@ -1,5 +1,5 @@
-//! GPU primitives for [`cudarc`] users: scan, stream compaction, partition, radix sort and summed-area tables on NVIDIA
-//! GPUs.
+//! GPU primitives for [`cudarc`] users: scan, stream compaction, partition, sorts, reductions, operations on runs and
+//! segments, histograms and summed-area tables on NVIDIA GPUs.
 //!
 //! This crate is to Rust what CUB is to C++. Each primitive also has a CPU implementation that gives the same results.
 //!
@@ -56,9 +56,9 @@
 //! | group items by a key of one byte | [`Classes`](partition::Classes) | 1 |
 //! | sort keys, or key-value pairs | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each digit of 8 bits |
 //! | find the order of keys as indices (argsort) | [`RadixSort::argsort`](radix_sort::RadixSort::argsort) | 1, and one for each digit of 8 bits |
-//! | find the k largest or smallest keys and their indices | [`TopK`](top_k::TopK) | 5 for keys of 4 bytes, and a sort of k keys |
-//! | sort items of any type by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1, and one for each round of merges |
-//! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 for segments of up to 256 items |
+//! | find the k largest or smallest keys and their indices | [`TopK`](top_k::TopK) | 5 for keys of 4 bytes, and a radix sort of k keys |
+//! | sort items of up to 128 bytes by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1, and one for each round of merges |
+//! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 if no segment can be longer than 256 items; otherwise 2, and one for each round of merges |
 //! | sum, minimum or maximum of each of many segments | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) | 1 |
 //! | count the items in each of many bins | [`Histogram`](histogram::Histogram) | 1 for up to 1024 bins |
 //! | copy items from or to places given by indices | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) | 1 |
@@ -67,13 +67,13 @@
 //! | find the smallest or the largest item and its index | [`ArgReduce`](reduce::ArgReduce) | 1 |
 //! | combine or scan items by an operator written in CUDA C++ | [`CustomReduce`](custom::CustomReduce), [`CustomScan`](custom::CustomScan) | 1 |
 //! | remove items that equal the item before them | [`Unique`](runs::Unique), [`UniqueByKey`](runs::UniqueByKey) | 1 |
-//! | count the items of each run of equal items | [`RunLengths`](runs::RunLengths) | 1 |
+//! | find the item and the length of each run of equal items | [`RunLengths`](runs::RunLengths) | 1 |
 //! | combine the values of each run of equal keys | [`ReduceByKey`](runs::ReduceByKey) | 1 |
 //! | scan the values of each run of equal keys | [`ScanByKey`](runs::ScanByKey) | 1 |
 //! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
-//! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
-//! and take additional launches.
+//! Device memory is the only limit on the input length, except for [`TopK`](top_k::TopK), which takes fewer than 2³²
+//! keys. Inputs of 2³² items or more need [counts](CountWord) of 64 bits, and some operations then take more launches.
 //!
 //! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays, `half::f16` and structs, but
 //! not tuples, whose layout is not fixed. Flags are `u8`, where any byte but 0 selects, or `bool`.
@@ -94,29 +94,31 @@
 //!
 //! All modules follow the same conventions:
 //!
-//! * `new(compiler, context, …, strategy)` creates an operation and compiles its kernels.
-//!   [`Scan::new`](scan::Scan::new) also takes an operator, and [`RadixSort::new`](radix_sort::RadixSort::new) a sort
-//!   order. Kernels for other item types are compiled at the first call that needs them, or in advance by `prepare`,
-//!   `prepare_in_place` and `prepare_pairs`.
+//! * `new(compiler, context, …)` creates an operation and compiles its kernels. If there are several strategies, the
+//!   last parameter chooses one. [`Scan::new`](scan::Scan::new) also takes an operator, and
+//!   [`RadixSort::new`](radix_sort::RadixSort::new) a sort order. Kernels for other item types are compiled at the
+//!   first call that needs them, or in advance by `prepare`, `prepare_in_place`, `prepare_pairs` and `prepare_argsort`.
 //! * `sources` returns the kernel files that `new` compiles, so that an [`Archive`](cuda::Archive) can ship them.
-//!   `sources_in_place` and `sources_pairs` return those of the methods of that name.
+//!   `sources_in_place`, `sources_pairs` and `sources_argsort` return those of the methods of that name.
 //! * `Workspace::with_capacity(stream, capacity)` creates the scratch memory for the default strategy, and
 //!   `Workspace::for_strategy(stream, strategy, capacity)` for another one. `capacity()` and `bytes()` return its size.
 //!   `check(stream)` reports errors of earlier calls, and `read(stream, count)` returns a count after such a check;
-//!   both wait for the stream. `in_arena(arena, …)` takes its memory from an [`Arena`](cuda::Arena), of which
-//!   `bytes_for(context, …)` bytes are needed, and `hand_over` moves it to another stream.
+//!   both wait for the stream. The workspaces of `histogram` and `gather` are for any length: `Workspace::new(stream)`.
+//!   `in_arena(arena, …)` takes its memory from an [`Arena`](cuda::Arena), of which `bytes_for(context, …)` bytes are
+//!   needed, and `hand_over` moves it to another stream.
 //! * A GPU method takes the stream, its inputs, a [`Count`], its outputs, and the workspace. A function of a module's
-//!   `cpu` submodule takes its parameters, its inputs, and its outputs.
-//! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a call writes a count, the type of that buffer
-//!   selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and [`RadixSort<u32,
-//!   u64>`](radix_sort::RadixSort); the default is `u32`.
+//!   `cpu` submodule takes its parameters, its inputs, and its outputs. Numbers that describe a call, such as the range
+//!   of a histogram, may follow the inputs or the count.
+//! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a selection or partition writes a count, the type of
+//!   that buffer selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and
+//!   [`RadixSort<u32, u64>`](radix_sort::RadixSort); the default is `u32`.
 //! * All modules report invalid arguments in the same form: `the items of select: 5 instead of 6`, `the columns of
 //!   select_columns: 9, where 1 to 8 are possible`.
 //!
 //! # Guarantees of every GPU call
 //!
-//! * **It returns at once**: a call allocates nothing, waits for nothing and reads no count back, so it can be captured
-//!   into a CUDA graph.
+//! * **It returns at once**: once its kernels are loaded, a call allocates nothing, waits for nothing and reads no
+//!   count back, so it can be captured into a CUDA graph.
 //! * **Counts stay in device memory**: a call can read its item count there and writes its result count there. See
 //!   [`Count::Device`].
 //! * **Results are the same bits** on the GPU, on the CPU and in every run, for every strategy that keeps an order.

@@ -43,8 +43,12 @@
 //! | `block_scan<Monoid>(value)` | combines the values of earlier threads (`before`) and of all (`total`) | `BlockScan` |
 //! | `block_fold<Monoid>(value)` | combines the values of all threads | `BlockReduce` |
 //! | `ranked_scatter(ranks, keep, item, out)` | writes the kept items of a block in order | `BlockExchange` |
-//! | `warp_inclusive<Monoid>`, `warp_fold<Monoid>` | the same within a warp | `WarpScan`, `WarpReduce` |
+//! | `warp_inclusive<Monoid>(value)` | combines the values of the lanes up to and including this one | `WarpScan` |
+//! | `warp_fold<Monoid>(value)` | combines the values of all lanes, by a commutative operator | `WarpReduce` |
 //! | `TileChain` | the prefix of a block over all blocks, in one launch | `TilePrefixCallbackOp` |
+//!
+//! The constant `BLOCK_THREADS` is the number of threads of a block, a multiple of 32. All threads of a block call each
+//! function together. Each block calls `prefix` once, and then `finish`.
 //!
 //! The method of `TileChain` is decoupled look-back, as in [`select`](crate::select).
 
@@ -77,10 +81,10 @@ pub struct TileStates {
 }
 
 impl TileStates {
-    /// Allocates memory for launches of up to `tiles` blocks with prefixes of type `T`: a number, or a struct of 4-byte
-    /// words.
+    /// Allocates memory for launches of up to `tiles` blocks with prefixes of type `T`, the `Value` of the monoid: a
+    /// number, or a struct of 4-byte words.
     ///
-    /// A launch with more blocks fails with `CUDA_ERROR_LAUNCH_FAILED`.
+    /// A launch with more blocks fails with `CUDA_ERROR_LAUNCH_FAILED`, after which the context cannot be used.
     ///
     /// ```no_run
     /// # use compaction::{cuda, look_back::TileStates};

@@ -1,4 +1,4 @@
-//! Merge sort: sorts items of any plain type by any comparison.
+//! Merge sort: sorts items of up to 128 bytes by any comparison.
 //!
 //! ```text
 //! items                     (3, a)  (1, b)  (3, c)  (2, d)

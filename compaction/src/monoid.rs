@@ -72,7 +72,7 @@ pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> So
     source.header("operator", text)
 }
 
-/// A number type that can be scanned: `u32`, `i32`, `u64`, `f32` or `f64`.
+/// A number type of scans and reductions: `u32`, `i32`, `u64`, `f32` or `f64`. Others need a custom operator.
 ///
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};

@@ -14,7 +14,7 @@
 //! memory; the number of items comes from the host or from device memory.
 //!
 //! All backends return the same bits, except for NaN payloads. For floating-point sums, the order of additions depends
-//! on the number of items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷ bytes of
+//! on the number and size of the items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷ bytes of
 //! items, and in 8 more for each further 2²⁷ bytes.
 //!
 //! Each item is read once. The last block that finishes combines the results of all blocks, in the manner of the sample
@@ -95,7 +95,7 @@ const fn segment_items(bytes: usize) -> usize {
     lane_rows(bytes) * 32 * lane_items(bytes)
 }
 
-/// The end of the order for which an [`ArgReduce`] or [`cpu::arg`] searches.
+/// Whether an [`ArgReduce`] or [`cpu::arg`] searches for the smallest or the largest item.
 ///
 /// ```
 /// use compaction::reduce::Extreme;

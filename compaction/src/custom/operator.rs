@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 80;
 /// An associative operator in CUDA C++, over values of type `A`.
 ///
 /// The source text defines `A combine(A left, A right)`, where `A` is the CUDA name of the value type; `left` comes
-/// first in the sequence, and parameters may also be `const A &`. If the items have another type `I`, or are converted
+/// first in the sequence, and parameters may also be `const A &`. Functions need no `__device__`. If the items have another type `I`, or are converted
 /// before they are combined, the text also defines `A lift(I item)`. If values or items are structs, the text also
 /// defines the structs, whose layout is checked against Rust.
 ///
