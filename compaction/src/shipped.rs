@@ -20,6 +20,8 @@
 //!
 //! Items of 8 bytes are aligned to 4 or 8, and those of 16 bytes to 4. Those of the runs are aligned to 4.
 
+use std::collections::HashSet;
+
 use crate::{
     CountWord, Result,
     cuda::{self, Source},
@@ -97,7 +99,15 @@ pub fn sources() -> Result<Vec<Source>> {
     of_samples::<u16>(&mut sources);
     of_samples::<u32>(&mut sources);
     of_samples::<f32>(&mut sources);
-    Ok(sources)
+    // Some operations share a file.
+    let mut seen = HashSet::new();
+    let mut distinct = Vec::new();
+    for source in sources {
+        if seen.insert(source.text()?) {
+            distinct.push(source);
+        }
+    }
+    Ok(distinct)
 }
 
 /// Adds the kernel files that select, partition, gather and scatter items with the size and alignment of `T`, or select
