@@ -8,9 +8,9 @@ use crate::{
 
 /// The segments of a call.
 pub(crate) enum Segments {
-    /// Those between consecutive offsets, of which there is one more than segments.
+    /// The segments lie between consecutive offsets, of which there is one more than segments.
     Between { offsets: Address, segments: u64 },
-    /// Those of this length.
+    /// All segments have this length.
     OfLength(u64),
 }
 

@@ -32,9 +32,9 @@ pub(crate) struct Bench {
     hold: (CudaSlice<u8>, CudaSlice<u8>),
 }
 
-/// One line of a table.
+/// An operation with its input, which makes one line of a table.
 pub(crate) struct Work<'a> {
-    /// What is computed.
+    /// The name of the operation in the table.
     pub(crate) name: &'a str,
     pub(crate) log2_items: u32,
     /// The contents of the input buffers.
