@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use crate::{
     Result,
     arguments::check_workspace,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     look_back::States,
 };
 
@@ -56,6 +56,14 @@ pub struct Workspace<O> {
     /// The largest number of items of a call.
     pub(crate) capacity: usize,
     operation: PhantomData<fn(O)>,
+}
+
+impl<O> GraphBuffers for Workspace<O> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.scratch.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl<O: Operation> Workspace<O> {

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use crate::{
     Result,
     arguments::check_workspace,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     look_back::States,
     reduce::workspace_words,
     tiles::tile_items,
@@ -36,6 +36,14 @@ pub struct Workspace<A, I = A> {
     pub(super) dummy_total: Buffer<u64>,
     capacity: usize,
     types: PhantomData<fn(A, I)>,
+}
+
+impl<A, I> GraphBuffers for Workspace<A, I> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.dummy.visit(uses);
+        self.dummy_total.visit(uses);
+    }
 }
 
 impl<A, I> Workspace<A, I> {

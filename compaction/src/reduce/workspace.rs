@@ -8,7 +8,7 @@ use super::{MAX_BLOCKS, MAX_VALUE_BYTES, NAMES, tree::Plan};
 use crate::{
     Result,
     arguments::check_workspace,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     look_back::States,
 };
 
@@ -32,6 +32,13 @@ pub struct Workspace {
     /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
+}
+
+impl GraphBuffers for Workspace {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl Workspace {

@@ -8,7 +8,7 @@ use super::NAMES;
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{Arena, Buffer, Handover, IntoView},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, IntoView, Uses},
     look_back::States,
     tiles::{rows, tile_items},
 };
@@ -35,6 +35,13 @@ pub struct Workspace<K, V = ()> {
     pub(super) dummy_count: Buffer<u64>,
     pub(super) capacity: usize,
     types: PhantomData<fn(K, V)>,
+}
+
+impl<K, V> GraphBuffers for Workspace<K, V> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.states.visit(uses);
+        self.dummy_count.visit(uses);
+    }
 }
 
 impl<K, V> Workspace<K, V> {

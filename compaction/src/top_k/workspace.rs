@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{Key, gpu::Selecting};
 use crate::{
     Result,
-    cuda::{Arena, Buffer, Handover},
+    cuda::{Arena, Buffer, GraphBuffers, Handover, Uses},
     radix_sort, scratch,
 };
 
@@ -34,6 +34,16 @@ pub struct Workspace<K> {
     /// The number of keys of the result.
     pub(super) kept: Buffer<u32>,
     pub(super) max_k: usize,
+}
+
+impl<K> GraphBuffers for Workspace<K> {
+    fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
+        self.select.visit(uses);
+        self.sort.visit(uses);
+        self.keys.visit(uses);
+        self.indices.visit(uses);
+        self.kept.visit(uses);
+    }
 }
 
 impl<K: Key> Workspace<K> {

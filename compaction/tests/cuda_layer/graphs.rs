@@ -9,7 +9,13 @@ use compaction::{
         CudaContext, CudaSlice, CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
+    gather::{self, Gather},
+    radix_sort::Order,
+    reduce::{self, Operator, Reduce},
+    runs::{self, Unique},
+    segmented_reduce::{self, SegmentedReduce},
     select::{Select, Strategy, Workspace},
+    top_k::{self, TopK},
 };
 
 use crate::common::{Gpu, assert_error};
@@ -169,4 +175,81 @@ pub(crate) fn calls_are_captured_in_contexts_that_track_buffers(gpu: &Gpu) {
     let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap();
     graph.unwrap().launch().unwrap();
     assert_eq!(cuda::download(&stream, &counter).unwrap(), [1]);
+}
+
+pub(crate) fn a_graph_is_given_the_workspace_of_any_operation(gpu: &Gpu) {
+    let (stream, compiler, context) = (&gpu.stream, &gpu.compiler, &gpu.context);
+    let mut items = cuda::upload(stream, &[4_u32, 4, 1, 9, 9, 9]).unwrap();
+    let offsets = cuda::upload(stream, &[0_u32, 2, 6]).unwrap();
+    let zeroed = |len| cuda::zeroed::<u32>(stream, len).unwrap();
+    let (mut sum, mut sums) = (zeroed(1), zeroed(2));
+    let (mut unique, mut count) = (zeroed(6), zeroed(1));
+    let (mut gathered, mut largest, mut indices) = (zeroed(3), zeroed(2), zeroed(2));
+    let add = Reduce::<u32>::new(compiler, context, Operator::Sum).unwrap();
+    let add_segments = SegmentedReduce::<u32>::new(compiler, context, Operator::Sum).unwrap();
+    let find_unique = Unique::<u32>::new(compiler, context).unwrap();
+    let gather = Gather::<u32>::new(compiler, context).unwrap();
+    let top = TopK::<u32>::new(compiler, context, Order::Descending).unwrap();
+    let mut workspaces = (
+        reduce::Workspace::with_capacity(stream, 6).unwrap(),
+        segmented_reduce::Workspace::<u32>::with_capacity(stream, 6).unwrap(),
+        runs::Workspace::<u32>::with_capacity(stream, 6).unwrap(),
+        gather::Workspace::new(stream).unwrap(),
+        top_k::Workspace::<u32>::with_capacity(stream, 6, 2).unwrap(),
+    );
+    let (of_sum, of_sums, of_unique, of_gather, of_top) = &mut workspaces;
+    let graph = Graph::record(stream, || {
+        add.items(stream, &items, Count::All, &mut sum, of_sum)?;
+        add_segments.by_offsets(stream, &items, &offsets, Count::All, &mut sums, of_sums)?;
+        find_unique.items(
+            stream,
+            &items,
+            Count::All,
+            &mut unique,
+            &mut count,
+            of_unique,
+        )?;
+        gather.items(
+            stream,
+            &items,
+            &offsets.slice(..2),
+            Count::All,
+            &mut gathered,
+            of_gather,
+        )?;
+        top.keys(
+            stream,
+            &items,
+            Count::All,
+            2,
+            &mut largest,
+            &mut indices,
+            of_top,
+        )
+    });
+    let mut graph = graph.unwrap();
+    for turn in 0..2_u32 {
+        let numbers = [4 + turn, 4, 1, 9, 9 + turn, 9];
+        cuda::overwrite(stream, &numbers, &mut items).unwrap();
+        let outputs = (&mut sum, &mut sums, &mut unique, &mut count);
+        let others = (&mut gathered, &mut largest, &mut indices);
+        graph
+            .launch(&mut (&items, &offsets, outputs, others, &mut workspaces))
+            .unwrap();
+        assert_eq!(cuda::download(stream, &sum).unwrap(), [36 + 2 * turn]);
+        assert_eq!(
+            cuda::download(stream, &sums).unwrap(),
+            [8 + turn, 28 + turn]
+        );
+        assert_eq!(
+            cuda::download(stream, &count).unwrap(),
+            [[3], [6]][turn as usize]
+        );
+        assert_eq!(cuda::download(stream, &gathered).unwrap(), [4 + turn, 1, 0]);
+        assert_eq!(cuda::download(stream, &largest).unwrap(), [9 + turn, 9]);
+    }
+    assert_error(
+        graph.launch(&mut (&items, &offsets, &mut workspaces)),
+        "which are in no buffer that the launch was given",
+    );
 }
