@@ -1,10 +1,10 @@
-// sort_hits: sorts the queue of hits by the kind of the material that they hit. Stage: src/stages/sort_hits.rs.
+// sort_hits: writes the kind of the material that each hit of the queue is on, by which the queue is sorted. Stage: src/stages/sort_hits.rs.
 #include "shared/device_scene.cuh"
 #include "shared/queue.cuh"
 #include "shared/path_buffers.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    sort_hits_kinds(DeviceScene scene, PathBuffers paths, const u32 *queue_length, u32 is_instanced) {
+    sort_hits(DeviceScene scene, PathBuffers paths, const u32 *queue_length, u32 is_instanced) {
     u32 count = *queue_length;
     for (u32 entry = first_entry(); entry < count; entry += entry_stride()) {
         u32 path = paths.queue[entry];
@@ -17,13 +17,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             kind = scene.materials[material].kind;
         }
         paths.flags[entry] = (u8)kind;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    sort_hits_queue(const u32 *order, PathBuffers paths, const u32 *queue_length) {
-    u32 count = *queue_length;
-    for (u32 entry = first_entry(); entry < count; entry += entry_stride()) {
-        paths.compacted[entry] = paths.queue[order[entry]];
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reads: queue, hits, instances, and the scene's materials. Writes: the queue in the new order, and the kinds of the
 //! materials into `flags`. Runs only in waves that sort their hits.
-//! Method: a stable partition into classes by `compaction`. Adjacent threads of `shade` then take the same branches.
+//! Method: a stable partition into classes and a gather, both by `compaction`. Adjacent threads of `shade` then take the same branches.
 //! The film does not change.
 
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use compaction::{
     Count,
     cuda::{Compiler, GraphBuffers, In, Kernel, Source, Uses, uninitialised},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
-    partition::{Classes, Workspace, cpu},
+    gather::{self, Gather},
+    partition::{self, Classes},
 };
 
 use super::{
@@ -61,10 +62,8 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
     }
     let mut order = vec![0_u32; entries];
     let mut starts = [0_u32; KIND_COUNT as usize + 1];
-    cpu::classes(KIND_COUNT, &wave.flags[..entries], &mut order, &mut starts)?;
-    for (path, entry) in wave.compacted.iter_mut().zip(order) {
-        *path = wave.queue[entry as usize];
-    }
+    partition::cpu::classes(KIND_COUNT, &wave.flags[..entries], &mut order, &mut starts)?;
+    gather::cpu::gather(&wave.queue, &order, &mut wave.compacted)?;
     std::mem::swap(&mut wave.queue, &mut wave.compacted);
     Ok(())
 }
@@ -73,47 +72,45 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
 /// queue entries, and 0 for [plain](crate::device::render_scene::RenderScene::is_plain) scenes, else 1.
 type KindArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>, u32);
 
-/// Parameters of the kernel that writes the sorted queue: the old index of each new queue entry, the paths, and the
-/// number of queue entries.
-type QueueArguments = (In<u32>, PathBuffers<'static>, In<u32>);
-
-/// Returns the source of the stage's own kernels.
+/// Returns the source of the stage's own kernel.
 fn source() -> Source {
     stage::<KindArguments>(
         "kernels/sort_hits.cu",
         include_str!("../../kernels/sort_hits.cu"),
-        "sort_hits_kinds",
+        "sort_hits",
     )
-    .kernel::<QueueArguments>("sort_hits_queue")
 }
 
 /// Returns the sources of all kernels of the stage, those of `compaction` included.
 pub(super) fn sources() -> impl Iterator<Item = Source> {
     let classes = Classes::sources(KIND_COUNT).into_iter().flatten();
-    classes.chain([source()])
+    classes.chain(Gather::<u32>::sources()).chain([source()])
 }
 
 /// The kernels and buffers that sort the queue of hits by kind of material on a GPU.
 pub struct HitSorter {
     /// Writes the kinds of the materials that were hit.
     kinds: Kernel<KindArguments>,
-    /// Writes the sorted queue.
-    queue: Kernel<QueueArguments>,
     /// Computes the order of the queue entries from the kinds.
     classes: Classes,
+    /// Writes the sorted queue.
+    gather: Gather<u32>,
     /// The old index of each new queue entry.
     order: CudaSlice<u32>,
     /// Index of the first queue entry of each kind, and the number of entries; not used by the renderer.
     starts: CudaSlice<u32>,
     /// Scratch memory of `classes`.
-    workspace: Workspace,
+    class_workspace: partition::Workspace,
+    /// Scratch memory of `gather`.
+    gather_workspace: gather::Workspace,
 }
 
 impl GraphBuffers for HitSorter {
     fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
         self.order.visit(uses);
         self.starts.visit(uses);
-        self.workspace.visit(uses);
+        self.class_workspace.visit(uses);
+        self.gather_workspace.visit(uses);
     }
 }
 
@@ -125,14 +122,14 @@ impl HitSorter {
         stream: &Arc<CudaStream>,
         capacity: usize,
     ) -> Result<HitSorter, Error> {
-        let file = compiler.load(context, &source())?;
         Ok(HitSorter {
-            kinds: file.kernel("sort_hits_kinds")?,
-            queue: file.kernel("sort_hits_queue")?,
+            kinds: compiler.load(context, &source())?.kernel("sort_hits")?,
+            gather: Gather::new(compiler, context)?,
             classes: Classes::new(compiler, context, KIND_COUNT)?,
             order: uninitialised(stream, capacity)?,
             starts: uninitialised(stream, KIND_COUNT as usize + 1)?,
-            workspace: Workspace::with_capacity(stream, capacity)?,
+            class_workspace: partition::Workspace::with_capacity(stream, capacity)?,
+            gather_workspace: gather::Workspace::new(stream)?,
         })
     }
 }
@@ -161,16 +158,15 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         Count::Device(wave.counts.slice(entries.clone())),
         sorter.order.slice_mut(paths),
         &mut sorter.starts,
-        &mut sorter.workspace,
+        &mut sorter.class_workspace,
     )?;
-    sorter.queue.launch(
+    sorter.gather.items(
         &wave.stream,
-        grid,
-        (
-            sorter.order.as_view(),
-            wave.paths.argument(),
-            wave.counts.slice(entries),
-        ),
+        &wave.paths.queue,
+        sorter.order.slice(paths),
+        Count::Device(wave.counts.slice(entries)),
+        &mut wave.paths.compacted,
+        &mut sorter.gather_workspace,
     )?;
     std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);
     Ok(())
