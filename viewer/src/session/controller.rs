@@ -267,7 +267,7 @@ impl Session {
                 Some(format!("{mode} mode").into())
             }
             Change::Home => {
-                self.record_view();
+                self.record_view(Continuity::ByTime);
                 self.orbit.reset();
                 self.render_view();
                 None
@@ -327,7 +327,12 @@ impl Session {
 
     /// Moves the camera and restarts the render with it. Always returns `None`, because the movement is visible.
     pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
-        self.record_view();
+        self.move_on(motion, Continuity::ByTime)
+    }
+
+    /// Moves the camera as [`move_camera`](Self::move_camera), as part of a drag or not.
+    pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) -> Option<Message> {
+        self.record_view(continuity);
         let sides = |length: f32| length.clamp(-MAX_SIDES, MAX_SIDES);
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {

@@ -43,8 +43,8 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, DisplayFrame, InspectedPath, Message, Motion, PixelInfo, Session,
-        State,
+        self, Action, Alpha, Continuity, DisplayFrame, InspectedPath, Message, Motion, PixelInfo,
+        Session, State,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -75,8 +75,8 @@ pub(super) struct View {
     pub(super) selects_region: bool,
     /// Two corners of the region that is being selected, by column and row; `None` if none is.
     selection: Option<Corners>,
-    /// Drag of the picture in progress; `None` if there is none.
-    drag: Option<Drag>,
+    /// Drag of the picture in progress, and the relation of its next movement to the last one; `None` if there is none.
+    drag: Option<(Drag, Continuity)>,
     /// Displayed part of the picture.
     zoom: Zoom,
     /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`]. It does not include the
@@ -111,8 +111,8 @@ pub(super) type Corners = ((u32, u32), (u32, u32));
 pub(super) enum Request {
     /// Executes an action, as its key does.
     Act(Action),
-    /// Moves the camera.
-    Move(Motion),
+    /// Moves the camera; all movements of one drag are undone together.
+    Move(Motion, Continuity),
     /// Shows the path of a pixel, or hides it if it is displayed already.
     Inspect((u32, u32)),
     /// Focuses the lens on the surface in a pixel.

@@ -41,8 +41,8 @@ use crate::{
     error::report,
     overlay::{self, FigureFormat},
     session::{
-        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, ScreenAction,
-        Session, SessionEvent, State, ViewOptions,
+        self, Action, Change, Continuity, EditState, Ended, InspectedPath, Message, Motion,
+        ScreenAction, Session, SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -356,7 +356,7 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
-            self.move_camera(Motion::Fly(by));
+            self.move_camera(Motion::Fly(by), Continuity::ByTime);
         }
         let flies_on = self
             .keyboard
@@ -471,10 +471,10 @@ impl Viewer {
         }
     }
 
-    fn move_camera(&mut self, motion: Motion) {
+    fn move_camera(&mut self, motion: Motion, continuity: Continuity) {
         self.title_time = None;
         self.view.hide_hints();
-        self.session.move_camera(motion);
+        self.session.move_on(motion, continuity);
     }
 
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per

@@ -108,16 +108,14 @@ impl History {
 
 impl Session {
     /// Records the camera before a movement as an undo step, once per gesture.
-    pub(super) fn record_view(&mut self) {
+    pub(super) fn record_view(&mut self, continuity: Continuity) {
         let before = Step::View(self.orbit.current);
-        self.history
-            .record(Gesture::View, Continuity::ByTime, before);
+        self.history.record(Gesture::View, continuity, before);
     }
 
     /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
     pub(super) fn record_view_separately(&mut self) {
-        self.history.end_gesture();
-        self.record_view();
+        self.record_view(Continuity::Begins);
         self.history.end_gesture();
     }
 

@@ -8,7 +8,7 @@ use egui::{
 use super::{Corners, Request, View, to_rect};
 use crate::{
     overlay::{fitted::Fitted, pixels::short},
-    session::{Motion, Session},
+    session::{Continuity, Motion, Session},
     window::{
         painter::{MAX_TEXTURE_SIDE, Painter},
         reduce::{reduce, reduction},
@@ -170,7 +170,8 @@ impl View {
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch {
             self.drag = None;
-            requests.push(Request::Move(Motion::Zoom(touch.zoom_delta)));
+            let zoom = Motion::Zoom(touch.zoom_delta);
+            requests.push(Request::Move(zoom, Continuity::ByTime));
         }
         if response.contains_pointer() {
             self.handle_wheel(ui, fitted, requests);
@@ -189,15 +190,16 @@ impl View {
         let mut delta = response.drag_delta();
         if response.drag_started() {
             let is_primary = response.drag_started_by(PointerButton::Primary);
-            self.drag = Some(match is_primary {
+            let drag = match is_primary {
                 true if self.selects_region => Drag::Region,
                 true if modifiers.ctrl => Drag::Picture,
                 true if !modifiers.shift => Drag::Turn,
                 _ => Drag::Pan,
-            });
+            };
+            self.drag = Some((drag, Continuity::Begins));
             // The movement before a press became a drag counts too.
             delta = response.total_drag_delta().unwrap_or(delta);
-            if self.drag == Some(Drag::Region) {
+            if drag == Drag::Region {
                 let begin = ui.input(|input| input.pointer.press_origin());
                 self.selection = begin.and_then(pixel_at).map(|pixel| (pixel, pixel));
             }
@@ -205,21 +207,25 @@ impl View {
         let side = fitted.area.width.min(fitted.area.height) as f32;
         let (right, down) = (delta.x * scale, delta.y * scale);
         if (response.dragged() || response.drag_stopped()) && delta != egui::Vec2::ZERO {
-            match self.drag {
-                Some(Drag::Turn) => {
-                    requests.push(Request::Move(Motion::Turn(right / side, down / side)));
+            let mut move_by = |motion, continuity: &mut Continuity| {
+                let continuity = std::mem::replace(continuity, Continuity::Continues);
+                requests.push(Request::Move(motion, continuity));
+            };
+            match &mut self.drag {
+                Some((Drag::Turn, continuity)) => {
+                    move_by(Motion::Turn(right / side, down / side), continuity);
                 }
-                Some(Drag::Pan) => {
-                    requests.push(Request::Move(Motion::Pan(right / side, down / side)));
+                Some((Drag::Pan, continuity)) => {
+                    move_by(Motion::Pan(right / side, down / side), continuity);
                 }
-                Some(Drag::Picture) => {
+                Some((Drag::Picture, _)) => {
                     self.zoom = fitted.moved(self.zoom, right.into(), down.into());
                     ui.request_repaint();
                 }
-                Some(Drag::Region) | None => {}
+                Some((Drag::Region, _)) | None => {}
             }
         }
-        if self.drag == Some(Drag::Region)
+        if matches!(self.drag, Some((Drag::Region, _)))
             && let (Some((from, to)), Some(at)) = (
                 &mut self.selection,
                 ui.input(|input| input.pointer.latest_pos()),
@@ -260,7 +266,7 @@ impl View {
         let mut fitted = *fitted;
         for (notches, is_ctrl) in turns {
             if !is_ctrl {
-                requests.push(Request::Move(Motion::Dolly(notches)));
+                requests.push(Request::Move(Motion::Dolly(notches), Continuity::ByTime));
                 continue;
             }
             let factor = ZOOM_FACTOR.powf(f64::from(notches));

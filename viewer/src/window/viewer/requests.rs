@@ -11,7 +11,7 @@ impl Viewer {
     pub(super) fn execute(&mut self, request: Request) {
         match request {
             Request::Act(action) => self.act(action),
-            Request::Move(motion) => self.move_camera(motion),
+            Request::Move(motion, continuity) => self.move_camera(motion, continuity),
             Request::Inspect(pixel) => self.inspect(pixel),
             Request::Focus(pixel) => {
                 if let Some(message) = self.session.focus(pixel) {

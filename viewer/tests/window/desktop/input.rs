@@ -40,7 +40,8 @@ impl Desktop {
         self.xdotool(&["keyup", keys]);
     }
 
-    /// Drags with the button of this number, starting in the middle of the window.
+    /// Drags with the button of this number, starting in the middle of the window. Rests on the way: all of a drag is one
+    /// undo step.
     pub(crate) fn drag(&self, button: &str, right: i32, down: i32) {
         let shot = self.shot();
         let (x, y) = (
@@ -57,6 +58,7 @@ impl Desktop {
             button,
         ]);
         for _ in 0..4 {
+            thread::sleep(Duration::from_millis(600));
             self.xdotool(&[
                 "mousemove_relative",
                 "--sync",
