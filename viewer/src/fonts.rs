@@ -14,7 +14,6 @@ pub(crate) static EMBEDDED: &[u8] = include_bytes!("../assets/DejaVuSansMono.ttf
 pub(crate) struct SystemFont {
     /// Content of the font file.
     pub(crate) data: &'static [u8],
-    /// Index of the font in its file.
     pub(crate) index: u32,
 }
 
@@ -25,7 +24,6 @@ impl SystemFont {
     }
 }
 
-/// Returns the embedded font.
 pub(crate) fn embedded() -> FontRef<'static> {
     FontRef::try_from_slice(EMBEDDED).expect("the font in the program is a font")
 }
@@ -42,12 +40,10 @@ pub(crate) fn for_character(character: char) -> Option<SystemFont> {
     system.for_character(character)
 }
 
-/// The fonts of the system.
 struct System {
     database: Database,
     /// Fonts in order of preference.
     preferred: Vec<ID>,
-    /// Fonts that have been loaded.
     loaded: Vec<SystemFont>,
 }
 

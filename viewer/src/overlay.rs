@@ -111,10 +111,19 @@ impl Detail {
     /// Returns the amount for a panel over a picture of this width and height that is saved: everything if the panel
     /// leaves about half of the picture free.
     pub(crate) fn for_picture((width, height): (u32, u32)) -> Self {
-        let wide = wide_panel_width(scale_for(width, height));
-        match wide <= MAX_WIDE_SHARE * f64::from(width) {
-            true => Self::Everything,
-            false => Self::Full,
+        let wide = panel_width(Self::Everything, scale_for(width, height));
+        if wide <= MAX_WIDE_SHARE * f64::from(width) {
+            Self::Everything
+        } else {
+            Self::Full
+        }
+    }
+
+    /// Returns the maximum width of a panel in characters.
+    fn widest(self) -> i32 {
+        match self {
+            Self::Short | Self::Full => NATURAL_WIDTH,
+            Self::Everything => full_width(),
         }
     }
 }
@@ -131,7 +140,6 @@ pub(crate) enum Units {
 }
 
 impl Units {
-    /// Returns the other units.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::PerSample => Self::Total,
@@ -139,7 +147,6 @@ impl Units {
         }
     }
 
-    /// Returns the label of the table.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::PerSample => "per sample of every pixel",
@@ -208,26 +215,19 @@ pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
 }
 
 /// Returns the width in pixels of a region with the whole statistics panel, at this text scale.
-pub(crate) fn panel_width(scale: f32) -> f64 {
-    f64::from(scale * (NATURAL_WIDTH as f32 * 7.0 + 4.0 * MARGIN))
-}
-
-/// Returns the width in pixels of a region with all columns of the table side by side, at this text scale. See
-/// [`Detail::Everything`].
-pub(crate) fn wide_panel_width(scale: f32) -> f64 {
-    f64::from(scale * (full_width() as f32 * 7.0 + 4.0 * MARGIN))
+pub(crate) fn panel_width(detail: Detail, scale: f32) -> f64 {
+    f64::from(scale * (detail.widest() as f32 * 7.0 + 4.0 * MARGIN))
 }
 
 /// A painter of the overlay's panels (statistics, keys, messages, legend, path) at one text scale.
 pub(crate) struct Overlay {
-    scale: f32,
+    pub(crate) scale: f32,
     type_face: TypeFace,
 }
 
 /// A drawn statistics panel.
 #[derive(Clone, Debug)]
 pub(crate) struct StatsPanel {
-    /// Area of the panel.
     pub(crate) area: Area,
     /// Rows of the panel that have content, from the top.
     pub(crate) rows: Vec<StatsRow>,
@@ -236,7 +236,6 @@ pub(crate) struct StatsPanel {
 /// A row of a drawn statistics panel.
 #[derive(Clone, Debug)]
 pub(crate) struct StatsRow {
-    /// Area of the row.
     pub(crate) area: Area,
     /// Content of the row in words, with full figures. It is complete also if the row was cut.
     pub(crate) text: String,
@@ -249,16 +248,16 @@ const MARGIN: f32 = 9.0;
 /// Radius of the corners of panels, in pixels at scale 1.
 const RADIUS: f32 = 6.0;
 
+impl Default for Overlay {
+    fn default() -> Self {
+        Self::new(1.0)
+    }
+}
+
 impl Overlay {
     pub(crate) fn new(scale: f32) -> Self {
-        Self {
-            scale,
-            type_face: TypeFace::new(scale),
-        }
-    }
-
-    pub(super) fn scale(&self) -> f32 {
-        self.scale
+        let type_face = TypeFace::new(scale);
+        Self { scale, type_face }
     }
 
     /// Draws the statistics panel into the upper left corner of a picture: RGBA bytes, `size` (width, height) in pixels.
@@ -272,10 +271,7 @@ impl Overlay {
     ) -> Option<StatsPanel> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let (region, margin) = (Area::of(size), self.margin(size));
-        let widest = match figures.detail {
-            Detail::Short | Detail::Full => NATURAL_WIDTH,
-            Detail::Everything => full_width(),
-        };
+        let widest = figures.detail.widest();
         let cells = widest.min((region.width - 4 * margin) / self.type_face.cell_width);
         let rows = self.fitted(figures, cells, region.height - 4 * margin);
         let height = self.height_of(&rows);
@@ -354,16 +350,12 @@ impl Overlay {
     /// [`Detail::Everything`], the width is that of a single table, and the height suffices for two narrower ones.
     pub(crate) fn stats_size(&self, size: (u32, u32), figures: &Figures<'_>) -> (i32, i32) {
         let around = 4 * self.margin(size);
-        let widest = match figures.detail {
-            Detail::Short | Detail::Full => NATURAL_WIDTH,
-            Detail::Everything => full_width(),
-        };
         let forms = Form::of(figures.detail, NATURAL_WIDTH);
         let heights = forms
             .iter()
             .map(|form| self.height_of(&content::rows(figures, *form)));
         (
-            widest * self.type_face.cell_width + around,
+            figures.detail.widest() * self.type_face.cell_width + around,
             heights.max().unwrap_or(0) + around,
         )
     }
@@ -420,11 +412,9 @@ impl Overlay {
         }
         let is_bounce = |row: &Row<'_>| matches!(row, Row::Bounce(..));
         let bounces = rows.iter().filter(|row| is_bounce(row)).count();
-        let room_for_bounces = if self.height_of(&rows) <= room {
-            room
-        } else {
-            room - self.type_face.line_height
-        };
+        let line = self.line_height();
+        let fits = self.height_of(&rows) <= room;
+        let room_for_bounces = if fits { room } else { room - line };
         let mut left_out = 0;
         while self.height_of(&rows) > room_for_bounces
             && let Some(last) = rows.iter().rposition(is_bounce)
@@ -450,12 +440,7 @@ impl Overlay {
         let mut free = room;
         for (color, text) in left {
             let length = cells(text);
-            let shown = if length <= free {
-                text.clone()
-            } else {
-                cut(text, free)
-            };
-            canvas.text(&mut self.type_face, x, area.y, *color, &shown);
+            canvas.text(&mut self.type_face, x, area.y, *color, &cut(text, free));
             free = (free - length).max(0);
             x += length * cell;
         }
@@ -469,9 +454,12 @@ impl Overlay {
     }
 }
 
-/// Returns the beginning of a text and an ellipsis, which take at most `length` cells together, or no text if `length` is
-/// below 1. Expects a text that takes more cells.
+/// Returns a text or, if it takes more than `length` cells, its beginning and an ellipsis, or nothing if `length` is below
+/// 1.
 fn cut(text: &str, length: i32) -> String {
+    if cells(text) <= length {
+        return text.to_owned();
+    }
     if length < 1 {
         return String::new();
     }

@@ -16,7 +16,6 @@ mod editing;
 mod events;
 mod film;
 mod frame_pacing;
-mod help;
 mod inspection;
 mod light_groups;
 mod loader;
@@ -40,14 +39,13 @@ pub(crate) use controller::{
     SessionEvent,
 };
 pub(crate) use controls::{
-    Action, CONTROLS, Change, Control, FAST, FlyDirection, ScreenAction, action,
+    Action, Change, Control, FAST, FlyDirection, HELP, ScreenAction, action, hints, tooltip,
 };
+pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
 pub(crate) use events::RenderEvent;
 pub(crate) use film::RequestedFilm;
-pub use help::{ControlHelp, list as controls};
-pub(crate) use help::{GESTURES, WORDS, hints};
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
@@ -111,7 +109,6 @@ pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
     /// Scene with which the picture was rendered, except for its camera and size.
     inspection_scene: Arc<InspectionScene>,
-    /// Camera with which the picture was rendered.
     pub(crate) camera: Camera,
     /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
     pub(crate) size: (u32, u32),
@@ -135,7 +132,6 @@ impl DisplayFrame {
             .map_or(&self.picture, |preview| &preview.picture)
     }
 
-    /// Returns whether another frame has the same picture, and the same denoised one.
     pub(crate) fn has_same_picture(&self, other: &DisplayFrame) -> bool {
         let denoised = |frame: &DisplayFrame| frame.preview.as_ref().map(Arc::as_ptr);
         Arc::ptr_eq(&self.picture, &other.picture) && denoised(self) == denoised(other)
@@ -182,7 +178,6 @@ impl DisplayFrame {
         &self.inspection_scene.scene
     }
 
-    /// Returns the view that the picture shows.
     fn view(&self) -> SceneView {
         SceneView {
             inspection_scene: self.inspection_scene.clone(),

@@ -177,7 +177,6 @@ enum WindowState {
     Waiting(Box<Renderer>),
     /// The window is being opened; meanwhile, [`Viewer::open`] has the renderer.
     Opening,
-    /// The window is open.
     Open(Box<Viewer>),
     /// The window could not be opened, for this reason.
     NoWindow(Box<Renderer>, String),

@@ -1,4 +1,4 @@
-//! Draws rectangles, lines and text into the RGBA bytes of a picture, clipped to the picture.
+//! Draws rectangles and text into the RGBA bytes of a picture, clipped to the picture.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl Area {
 
 /// A picture in RGBA bytes, rows from the top, to draw onto.
 pub(super) struct Canvas<'a> {
-    rgba: &'a mut [u8],
+    pixels: &'a mut [[u8; 4]],
     width: usize,
     height: usize,
 }
@@ -58,39 +58,25 @@ impl<'a> Canvas<'a> {
     /// Wraps the RGBA bytes of a picture of this width and height in pixels. If the buffer is too short, the canvas has
     /// only the rows that the buffer contains completely.
     pub(super) fn new(rgba: &'a mut [u8], width: u32, height: u32) -> Self {
-        let width = width as usize;
-        let height = (height as usize).min(rgba.len().checked_div(width * 4).unwrap_or(0));
+        let (pixels, width) = (rgba.as_chunks_mut().0, width as usize);
+        let height = (height as usize).min(pixels.len().checked_div(width).unwrap_or(0));
         Self {
-            rgba,
+            pixels,
             width,
             height,
         }
     }
 
-    pub(super) fn width(&self) -> i32 {
+    fn width(&self) -> i32 {
         self.width as i32
-    }
-
-    pub(super) fn height(&self) -> i32 {
-        self.height as i32
     }
 
     /// Blends a color over an area; `opacity` is in 0..=1.
     pub(super) fn fill(&mut self, area: Area, color: Color, opacity: f32) {
-        let [red, green, blue] = color;
-        let (opacity, over) = (to_256ths(opacity), [red, green, blue, 255]);
-        let keep = 256 - opacity;
-        // Four pixels at a time, so that the compiler vectorises the loop.
-        let over: [u16; 16] = std::array::from_fn(|byte| u16::from(over[byte % 4]) * opacity);
+        let opacity = to_256ths(opacity);
         for y in area.y..area.y + area.height {
-            let (groups, rest) = self.span(area.x, y, area.width).as_chunks_mut::<16>();
-            for group in groups {
-                for (channel, over) in group.iter_mut().zip(over) {
-                    *channel = ((u16::from(*channel) * keep + over) / 256) as u8;
-                }
-            }
-            for (channel, over) in rest.iter_mut().zip(over) {
-                *channel = ((u16::from(*channel) * keep + over) / 256) as u8;
+            for pixel in self.span(area.x, y, area.width) {
+                blend(pixel, color, opacity);
             }
         }
     }
@@ -112,35 +98,6 @@ impl<'a> Canvas<'a> {
                 }
                 let middle = area.columns(area.x + radius, area.width - 2 * radius);
                 self.fill(middle.rows(y, 1), color, opacity);
-            }
-        }
-    }
-
-    /// Draws an antialiased line with round ends. Positions (x, y) and `width` are in pixels, and pixel centers are at
-    /// half-integers.
-    pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, color: Color) {
-        let room = [self.width as f32, self.height as f32];
-        let Some((from, to)) = clipped(from, to, room, width) else {
-            return;
-        };
-        let along = [to[0] - from[0], to[1] - from[1]];
-        let length = along[0].mul_add(along[0], along[1] * along[1]).max(1e-9);
-        let bounds = |axis: usize| {
-            let (low, high) = (from[axis].min(to[axis]), from[axis].max(to[axis]));
-            ((low - width).floor() as i32, (high + width).ceil() as i32)
-        };
-        let ((left, right), (top, bottom)) = (bounds(0), bounds(1));
-        for y in top.max(0)..=bottom.min(self.height() - 1) {
-            for x in left.max(0)..=right.min(self.width() - 1) {
-                let away = [x as f32 + 0.5 - from[0], y as f32 + 0.5 - from[1]];
-                let part = (away[0] * along[0] + away[1] * along[1]) / length;
-                let part = part.clamp(0.0, 1.0);
-                let distance = (away[0] - part * along[0]).hypot(away[1] - part * along[1]);
-                let inside = (width / 2.0 + 0.5 - distance).clamp(0.0, 1.0);
-                if inside > 0.0 {
-                    let pixel = Area::of((1, 1)).columns(x, 1).rows(y, 1);
-                    self.fill(pixel, color, inside);
-                }
             }
         }
     }
@@ -169,27 +126,21 @@ impl<'a> Canvas<'a> {
             return;
         }
         for (row, coverage) in glyph.coverage.chunks_exact(glyph.width.max(1)).enumerate() {
-            let (pixels, _) = self
-                .span(left, y + glyph.top + row as i32, glyph.width as i32)
-                .as_chunks_mut();
+            let pixels = self.span(left, y + glyph.top + row as i32, glyph.width as i32);
             for (pixel, &coverage) in pixels.iter_mut().zip(coverage) {
                 blend(pixel, color, coverage);
             }
         }
     }
 
-    /// Returns the bytes of the pixels from column `x` to `x + width` of row `y` that lie on the picture; empty if none
-    /// does.
-    fn span(&mut self, x: i32, y: i32, width: i32) -> &mut [u8] {
-        let (left, right) = (
-            x.clamp(0, self.width()) as usize,
-            (x + width).clamp(0, self.width()) as usize,
-        );
-        if y < 0 || y >= self.height() || left >= right {
+    /// Returns the pixels from column `x` to `x + width` of row `y` that lie on the picture; empty if none does.
+    fn span(&mut self, x: i32, y: i32, width: i32) -> &mut [[u8; 4]] {
+        let [left, right] = [x, x + width].map(|x| x.clamp(0, self.width()) as usize);
+        if y < 0 || y >= self.height as i32 || left >= right {
             return &mut [];
         }
         let row = y as usize * self.width;
-        &mut self.rgba[4 * (row + left)..4 * (row + right)]
+        &mut self.pixels[row + left..row + right]
     }
 }
 
@@ -201,32 +152,6 @@ pub(super) fn cells(text: &str) -> i32 {
 /// Returns the number of cells that a character takes: 2 for Chinese and other wide ones, and 0 for combining marks.
 fn cells_of(character: char) -> i32 {
     character.width().map_or(1, |cells| cells as i32)
-}
-
-/// Clips a line to a picture of size `room`, extended by the line's width on each side (Liang & Barsky 1984). Returns
-/// `None` if the line lies outside.
-fn clipped(
-    from: [f32; 2],
-    to: [f32; 2],
-    room: [f32; 2],
-    width: f32,
-) -> Option<([f32; 2], [f32; 2])> {
-    let (mut first, mut last) = (0.0_f32, 1.0_f32);
-    for axis in 0..2 {
-        let along = to[axis] - from[axis];
-        let (low, high) = (-width - from[axis], room[axis] + width - from[axis]);
-        if along == 0.0 {
-            if low > 0.0 || high < 0.0 {
-                return None;
-            }
-            continue;
-        }
-        let (enters, leaves) = (low / along, high / along);
-        first = first.max(enters.min(leaves));
-        last = last.min(enters.max(leaves));
-    }
-    let at = |part: f32| [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]));
-    (first < last).then(|| (at(first), at(last)))
 }
 
 fn to_256ths(opacity: f32) -> u16 {
@@ -252,12 +177,13 @@ pub(super) struct TypeFace {
     glyphs: HashMap<char, Glyph>,
 }
 
-/// A rasterised character. `left` and `top` are its offset in pixels from the upper left corner of the character cell.
+/// A rasterised character; the default is empty, such as a space. `left` and `top` are its offset in pixels from the upper left corner of the character cell.
+#[derive(Default)]
 struct Glyph {
     left: i32,
     top: i32,
     width: usize,
-    /// Coverage of each pixel in 256ths, 0..=256, row by row; empty for characters without an outline, such as a space.
+    /// Coverage of each pixel in 256ths, 0..=256, row by row.
     coverage: Vec<u16>,
 }
 
@@ -305,12 +231,7 @@ impl Glyph {
                 .with_scale_and_position(size, point(0.0, baseline)),
         );
         let Some(outline) = outline else {
-            return Self {
-                left: 0,
-                top: 0,
-                width: 0,
-                coverage: Vec::new(),
-            };
+            return Self::default();
         };
         let bounds = outline.px_bounds();
         let width = bounds.width() as usize;

@@ -5,15 +5,12 @@ pub(crate) type Color = [u8; 3];
 
 /// Text color of the most important values.
 pub(crate) const BRIGHT: Color = [240, 243, 247];
-/// Default text color.
 pub(crate) const PLAIN: Color = [205, 211, 219];
-/// Text color of labels.
 pub(crate) const DIM: Color = [152, 161, 174];
 /// Color of highlighted text, progress bars and plots.
 pub(crate) const ACCENT: Color = [255, 213, 110];
 /// Text color of warnings and errors.
 pub(crate) const WARNING: Color = [255, 140, 120];
-/// Background color of panels.
 pub(crate) const PANEL: Color = [14, 17, 23];
 
 /// Parses a color of the form `#rrggbb`. Panics if it is malformed.

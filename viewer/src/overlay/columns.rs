@@ -8,7 +8,6 @@ use super::{
 use crate::chart;
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
-/// A table of bounces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     /// The only table, with all columns that fit.
@@ -19,7 +18,6 @@ pub(super) enum Table {
     Times,
 }
 
-/// A column of a table.
 pub(super) struct Column {
     pub(super) heading: &'static str,
     /// Color in which a bar displays the column's quantity; `None` if no bar does.
@@ -98,7 +96,6 @@ const fn times(
     }
 }
 
-/// Creates the column of a stage's time.
 const fn stage(stage: Stage, size: ColumnSize, figure: fn(&Entry) -> String) -> Column {
     times(stage.label(), size, Some(stage_color(stage)), figure)
 }
@@ -108,7 +105,6 @@ fn time(entry: &Entry, microseconds: f64) -> String {
     known(entry.has_times, microseconds, format::microseconds)
 }
 
-/// Returns a value as text, or a dash if it is not known.
 pub(super) fn known(is_known: bool, value: f64, format: fn(f64) -> String) -> String {
     match is_known {
         true => format(value),

@@ -13,7 +13,6 @@ use super::{
 use crate::session::{Recent, State, StrategyComparison};
 use raysieve::render::stats::BounceStats;
 
-/// A line of text in pieces, each with one color.
 pub(super) type Line = Vec<(Color, String)>;
 
 /// Returns the number of characters in all pieces of a line.
@@ -36,7 +35,6 @@ pub(super) enum Row<'a> {
     StageGraph(&'a Recent, f32),
     /// A title, which may be empty, and the labels and colors of bars.
     Legend(&'static str, Vec<(&'static str, Color)>),
-    /// The headings of a table's columns.
     Headings(Table),
     /// A row of a table with the figures of one bounce, in the tables of rays above a bar of its rays.
     Bounce(Table, Box<Entry>),
@@ -44,7 +42,6 @@ pub(super) enum Row<'a> {
     Bar(&'a BounceStats),
     /// The last row of a table, with the totals over all bounces.
     Total(Table, Box<Entry>),
-    /// The headings of the comparison of strategies.
     StrategyHeadings,
     /// A compared strategy, above a bar of its speed with the confidence interval. The number is the speed of a full bar.
     Strategy(&'a StrategyComparison, f64),
@@ -53,7 +50,6 @@ pub(super) enum Row<'a> {
 /// A form of the panel, of which the first that fits is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    /// Width in characters.
     pub(super) cells: i32,
     /// Whether there are two tables of bounces, one of rays and one of times.
     pub(super) has_two_tables: bool,

@@ -36,7 +36,6 @@ fn words(line: &Line) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the counts of a bounce in words.
 fn rays(counts: &BounceStats) -> String {
     let grouped = format::grouped;
     format!(
@@ -103,7 +102,6 @@ fn graphs(recent: &Recent) -> String {
     text
 }
 
-/// Returns the graph of the stages in words.
 fn stage_graph(recent: &Recent) -> String {
     let mut text = "time of the stages in the last 10 seconds, now".to_owned();
     let newest = recent.stage_history.last().copied().unwrap_or_default();
@@ -115,7 +113,6 @@ fn stage_graph(recent: &Recent) -> String {
     text
 }
 
-/// Returns the row of a strategy in words.
 fn strategy_row(strategy: &StrategyComparison) -> String {
     let against = match strategy.comparison {
         Comparison::Baseline => "with which the others are compared".to_owned(),

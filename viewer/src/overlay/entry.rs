@@ -7,7 +7,6 @@ use raysieve::{render::stats::BounceStats, stages::Stage};
 /// The figures of one bounce, or of all bounces together, in the units of the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    /// Counts of rays.
     pub(super) counts: BounceStats,
     /// Times of the stages; all 0 if `has_times` is not set.
     pub(super) times: StageTimes,
@@ -55,10 +54,7 @@ impl Entry {
             spread: (factor.is_some() && has_times && recent.spread != Spread::default())
                 .then_some(recent.spread),
             has_times,
-            lane_use: match has_times {
-                true => recent.lane_use,
-                false => 0.0,
-            },
+            lane_use: if has_times { recent.lane_use } else { 0.0 },
             ns_per_ray: is_known.then(|| 1e3 * times.total() / rays),
             saved_us: recent.saved_us.filter(|_| factor.is_some()),
         }

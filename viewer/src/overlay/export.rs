@@ -37,7 +37,6 @@ pub fn export(stats: &Stats, format: FigureFormat) -> String {
     super::with_figures(stats, |figures| figures_as(figures, format))
 }
 
-/// Returns the displayed figures as text in this format.
 pub(crate) fn figures_as(figures: &Figures<'_>, format: FigureFormat) -> String {
     let render = render(figures);
     let bounces = entries(figures).map(|entry| record(json!(entry.counts.bounce), &entry));
@@ -115,7 +114,6 @@ fn optional(value: Option<f64>) -> Value {
     value.map_or(Value::Null, number)
 }
 
-/// Returns the figures of the whole render.
 fn render(figures: &Figures<'_>) -> Record {
     let Figures {
         stats,
@@ -217,7 +215,6 @@ fn record(label: Value, entry: &Entry) -> Record {
     record
 }
 
-/// Returns the result of a compared strategy.
 fn strategy(row: &StrategyComparison) -> Record {
     let difference = match row.comparison {
         Comparison::Difference(difference) => Some(difference),

@@ -136,9 +136,16 @@ impl Overlay {
         for mark in columns.chain(rows) {
             canvas.fill(mark, TRACK, 0.8);
         }
-        let place = |point: &NoisePoint| [x(point.samples) as f32, y(point.error) as f32];
+        let place = |point: &NoisePoint| (x(point.samples) as i32, y(point.error) as i32);
         for pair in noise.windows(2) {
-            canvas.line(place(&pair[0]), place(&pair[1]), line as f32, ACCENT);
+            let ((left, from), (right, to)) = (place(&pair[0]), place(&pair[1]));
+            let height = |x: i32| from + (to - from) * (x - left) / (right - left).max(1);
+            for x in left..right {
+                let (one, next) = (height(x), height(x + 1));
+                let high = (next - one).abs() + line;
+                let piece = plot.columns(x, 1).rows(one.min(next), high);
+                canvas.fill(piece, ACCENT, 1.0);
+            }
         }
     }
 

@@ -16,7 +16,6 @@ type Column = (&'static str, ColumnSize, fn(&StrategyComparison) -> String);
 /// Width in characters of the first column, which contains the names.
 const NAME_WIDTH: i32 = 21;
 
-/// The columns after the names.
 static COLUMNS: [Column; 5] = [
     ("against off", (24, 5), |row| match row.comparison {
         Comparison::Baseline => "baseline".to_owned(),
@@ -56,7 +55,6 @@ pub(super) fn strategy_rows(strategies: &[StrategyComparison]) -> Vec<Row<'_>> {
 }
 
 impl Overlay {
-    /// Draws the headings of the comparison.
     pub(super) fn strategy_headings(&mut self, canvas: &mut Canvas<'_>, area: Area) {
         let title = "strategies, in turns";
         self.strategy_cells(canvas, area, DIM, title, |(heading, ..)| {

@@ -18,7 +18,6 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    /// Returns the values for the rows of a panel.
     pub(super) fn of(rows: &[Row<'_>]) -> Self {
         let first_rays = rows.iter().find_map(|row| match row {
             Row::Bounce(_, entry) => Some(entry.counts.rays),

@@ -58,7 +58,6 @@ pub(super) struct Broadcaster {
     pub(super) pixels: watch::Sender<Utf8Bytes>,
     /// Newest state of the editor as JSON; empty before the first.
     pub(super) editors: watch::Sender<Utf8Bytes>,
-    /// Number of connected viewers.
     viewers: watch::Sender<usize>,
     /// Whether the server has been stopped.
     stop: watch::Sender<bool>,
@@ -165,7 +164,7 @@ impl Broadcaster {
         let frame = self.frame()?;
         let session = lock(&self.session);
         let debug_image = session.debug_image(&frame);
-        Some(SavedPicture::new(&session, frame, debug_image))
+        Some(SavedPicture::new(&session, frame, debug_image, None))
     }
 
     /// Returns the newest frame; `None` before the first.
@@ -384,7 +383,6 @@ impl Broadcaster {
         }
     }
 
-    /// Returns whether the animation of the scene plays.
     fn plays(&self) -> bool {
         let animation = lock(&self.session).animation();
         animation.is_some_and(|animation| animation.playing)

@@ -18,7 +18,7 @@ use crate::overlay::{FigureFormat, Units};
 pub(super) async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(broadcaster, "png", "image/png", |broadcaster| {
         let picture = broadcaster.displayed_picture()?;
-        let png = picture.png(None, png::Compression::Fast);
+        let png = picture.png(png::Compression::Fast);
         Some(png.map_err(|error| error.line()))
     })
     .await

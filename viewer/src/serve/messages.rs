@@ -5,8 +5,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, CONTROLS, Change, Control, DisplayFrame, FAST, GESTURES, InspectedPath, PartInfo,
-    Property, Recent, Session, State, WORDS, end_text,
+    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, PartInfo, Property,
+    Recent, Session, State, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -63,9 +63,7 @@ pub(super) enum ViewerRequest {
     Strategy(String),
     /// Selects the tone curve of this name.
     Tone(String),
-    /// Selects the debug view of this name.
     DebugView(String),
-    /// Selects a part of the scene, for all viewers.
     Select(Part),
     /// Sets the property of this identifier of a part of the scene to a value. A number outside its range changes
     /// nothing, and a message to all viewers says so. The flag tells that the change belongs to the same drag as the one
@@ -80,9 +78,9 @@ pub(super) struct Greeting {
     version: &'static str,
     controls: Vec<Control>,
     /// Touch gestures and their effects, as texts of the help.
-    gestures: [(&'static str, &'static str); GESTURES.len()],
+    gestures: &'static [(&'static str, &'static str)],
     /// Words of the figures and their meanings, as texts of the help.
-    words: [(&'static str, &'static str); WORDS.len()],
+    words: &'static [(&'static str, &'static str)],
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
     debug_views: Vec<&'static str>,
@@ -97,8 +95,8 @@ impl Greeting {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             controls: controls(),
-            gestures: GESTURES,
-            words: WORDS,
+            gestures: &HELP.gestures,
+            words: &HELP.words,
             strategies: Strategy::ALL
                 .iter()
                 .map(|strategy| strategy.name())
@@ -118,12 +116,12 @@ impl Greeting {
 fn controls() -> Vec<Control> {
     let mut heading = None;
     let mut offered = Vec::new();
-    for control in CONTROLS {
+    for control in &HELP.controls {
         heading = control.heading.or(heading);
-        if control.on_page {
+        if !control.window_only {
             offered.push(Control {
                 heading: heading.take(),
-                ..*control
+                ..control.clone()
             });
         }
     }
@@ -159,9 +157,7 @@ pub(super) struct Status<'a> {
     pub(super) animation: Option<AnimationStatus>,
     /// Whether denoising is on. `stats.denoise_ms` tells whether the sent picture is denoised.
     pub(super) denoise: bool,
-    /// Whether the scene can be downloaded as a scene file.
     pub(super) can_save_scene: bool,
-    /// Number of connected viewers.
     pub(super) viewers: usize,
     /// The last message that is not a problem, with the number of such messages since the server started; 0 and an empty
     /// text before the first.
@@ -254,11 +250,8 @@ pub(super) struct Editor {
     pub(super) selected: Option<Part>,
     /// Part in `parts` that contains the selected one; `None` if none is selected.
     pub(super) listed: Option<Part>,
-    /// Properties of the selected part.
     pub(super) properties: Vec<Property>,
-    /// Whether there is a change to undo.
     pub(super) can_undo: bool,
-    /// Whether there is a change to redo.
     pub(super) can_redo: bool,
 }
 

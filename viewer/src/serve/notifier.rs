@@ -13,7 +13,6 @@ pub(super) type Notifier = Pending<PendingEvents>;
 /// The events that the broadcaster's thread has not taken yet. Of a new frame, it is only woken.
 #[derive(Default)]
 pub(super) struct PendingEvents {
-    /// Whether the session has a new debug image.
     pub(super) debug_image: bool,
     /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
@@ -47,26 +46,5 @@ pub(super) fn event_sender(notifier: &Arc<Notifier>) -> impl Fn(RenderEvent) + S
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problems_are_kept_beside_the_messages_that_follow_them() {
-        let notifier = Arc::<Notifier>::default();
-        let send = event_sender(&notifier);
-        send(RenderEvent::message("loading"));
-        send(RenderEvent::problem("not saved"));
-        send(RenderEvent::problem("no image"));
-        send(RenderEvent::message("reloaded"));
-        let pending = notifier.take(None);
-        assert_eq!(
-            pending.problems,
-            ["not saved", "no image"].map(Message::from)
-        );
-        assert_eq!(pending.note, Some("reloaded".into()));
     }
 }

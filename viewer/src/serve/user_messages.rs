@@ -73,7 +73,6 @@ impl UserMessages {
     }
 }
 
-/// Returns a message of the session, and its number, for viewers.
 fn user_message(number: u64, message: &Message) -> UserMessage {
     let touch = message.for_touch().map(str::to_owned);
     (number, message.for_keyboard().clone(), touch)

@@ -14,7 +14,6 @@ use raysieve_scene::Camera;
 /// A renderer that replaces the current one.
 pub(super) struct NewRenderer {
     pub(super) renderer: Box<Renderer>,
-    /// Scene of the renderer.
     pub(super) inspection_scene: Arc<InspectionScene>,
     /// The renderer's target in samples per pixel, for display only: the renderer itself decides when the render is
     /// complete.
@@ -60,23 +59,10 @@ pub(super) struct Commands {
     closed: bool,
 }
 
-/// The sending half of the render thread's command queue. Dropping it ends the render thread after the current wave,
+/// The sending half of the render thread's queue of commands. Dropping it ends the render thread after the current wave,
 /// even if commands are pending.
 #[derive(Default)]
-pub(super) struct CommandSender(Arc<Pending<Commands>>);
-
-impl CommandSender {
-    /// Adds commands to the pending ones, without waiting for their execution.
-    pub(super) fn send(&self, add: impl FnOnce(&mut Commands)) {
-        self.0.change(add);
-    }
-
-    /// Returns the receiving half of this sender's queue. Meant to be called once, because receivers would take
-    /// commands away from each other.
-    pub(super) fn receiver(&self) -> CommandReceiver {
-        CommandReceiver(self.0.clone())
-    }
-}
+pub(super) struct CommandSender(pub(super) Arc<Pending<Commands>>);
 
 impl Drop for CommandSender {
     fn drop(&mut self) {
@@ -84,25 +70,16 @@ impl Drop for CommandSender {
     }
 }
 
-/// The receiving half of a [`CommandSender`]'s queue, for the render thread.
-pub(super) struct CommandReceiver(Arc<Pending<Commands>>);
-
-impl CommandReceiver {
+impl Pending<Commands> {
     /// Takes all pending commands, perhaps none. If `idle`, waits until there is one or the sender is dropped. Returns
     /// `None` once the sender has been dropped, even if commands are pending.
     pub(super) fn collect(&self, idle: bool) -> Option<Commands> {
         let until = (!idle).then(Instant::now);
-        Some(self.0.take(until)).filter(|commands| !commands.closed)
+        Some(self.take(until)).filter(|commands| !commands.closed)
     }
 
-    /// Returns whether a command is pending or the sender has been dropped.
-    pub(super) fn has_pending(&self) -> bool {
-        self.0.has_changed()
-    }
-
-    /// Returns whether the sender has been dropped. Commands may still be pending then, but `collect` no longer returns
-    /// them.
+    /// Returns whether the sender has been dropped.
     pub(super) fn is_closed(&self) -> bool {
-        self.0.peek(|commands| commands.closed)
+        self.peek(|commands| commands.closed)
     }
 }

@@ -507,7 +507,6 @@ impl Session {
         Some(format!("{samples} samples per pixel").into())
     }
 
-    /// Reports a problem, which is displayed. Returns no message.
     fn report_problem(&self, problem: impl Into<Message>) -> Option<Message> {
         self.events.problem(problem);
         None

@@ -1,10 +1,13 @@
-//! The table of keyboard and mouse controls, which the window and the web page share.
+//! The keyboard and mouse controls, which the window and the web page share, and the help about them. `help.json` lists
+//! both.
+
+use std::{iter, sync::LazyLock};
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 /// An action that a key or button triggers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {
     /// Changes the render or its display for all viewers.
@@ -23,7 +26,7 @@ impl Action {
 }
 
 /// A direction of movement in fly mode, relative to the camera.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FlyDirection {
     Forward,
@@ -111,7 +114,7 @@ pub(crate) enum Change {
 
 /// An action that affects one viewer only. It changes what the viewer displays, such as the statistics, a pixel's
 /// description or the list of keys. It can also save the picture, or end the viewer (window only).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
     Overlay,
@@ -156,8 +159,18 @@ pub(crate) enum ScreenAction {
     Quit,
 }
 
+/// What the help of window and page lists.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
+pub(crate) struct Help {
+    pub(crate) controls: Vec<Control>,
+    /// Touch gestures on the page, and their effects.
+    pub(crate) gestures: Vec<(&'static str, &'static str)>,
+    pub(crate) words: Vec<(&'static str, &'static str)>,
+}
+
 /// An entry of the list of controls: a key or gesture, and its effect.
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Control {
     /// Heading of the group that begins with this control; `None` if the control belongs to the group before.
     pub(crate) heading: Option<&'static str>,
@@ -170,367 +183,75 @@ pub(crate) struct Control {
     pub(crate) button: Option<&'static str>,
     /// Keys and their actions; empty for mouse gestures alone. Keys are DOM `KeyboardEvent.key` names; a named key held
     /// with Shift has the prefix `Shift+`.
-    pub(crate) keys: &'static [(&'static str, Action)],
-    /// Whether the web page offers the control; the window offers all.
-    #[serde(skip)]
-    pub(crate) on_page: bool,
+    #[serde(default)]
+    pub(crate) keys: Vec<(&'static str, Action)>,
+    /// Whether the page does not offer the control; the window offers all.
+    #[serde(default, skip_serializing)]
+    pub(crate) window_only: bool,
 }
 
-/// Creates a control without a button, which is available on the page.
-const fn control(
-    label: &'static str,
-    description: &'static str,
-    keys: &'static [(&'static str, Action)],
-) -> Control {
-    Control {
-        heading: None,
-        label,
-        description,
-        button: None,
-        keys,
-        on_page: true,
-    }
-}
-
-impl Control {
-    /// Returns the control with a button of this label on the page.
-    const fn button(self, name: &'static str) -> Self {
-        Self {
-            button: Some(name),
-            ..self
-        }
-    }
-
-    /// Returns the control as the first of a group.
-    const fn heading(self, heading: &'static str) -> Self {
-        Self {
-            heading: Some(heading),
-            ..self
-        }
-    }
-
-    /// Returns the control as one that the page does not offer.
-    const fn window_only(self) -> Self {
-        Self {
-            on_page: false,
-            ..self
-        }
-    }
-}
-
-use Action::{Fly, Render, Screen};
-
-/// All controls, in the order in which the help lists them.
-pub(crate) static CONTROLS: &[Control] = &[
-    control(
-        "drag, arrows",
-        "orbit about the target",
-        &[
-            ("ArrowLeft", Render(Change::TurnLeft)),
-            ("ArrowRight", Render(Change::TurnRight)),
-            ("ArrowUp", Render(Change::TurnUp)),
-            ("ArrowDown", Render(Change::TurnDown)),
-        ],
-    )
-    .heading("Move"),
-    control(
-        "Shift + those",
-        "pan (or right-drag)",
-        &[
-            ("Shift+ArrowLeft", Render(Change::PanLeft)),
-            ("Shift+ArrowRight", Render(Change::PanRight)),
-            ("Shift+ArrowUp", Render(Change::PanUp)),
-            ("Shift+ArrowDown", Render(Change::PanDown)),
-        ],
-    ),
-    control(
-        "wheel, PgUp/Dn",
-        "nearer and farther",
-        &[
-            ("PageUp", Render(Change::Nearer)),
-            ("PageDown", Render(Change::Farther)),
-        ],
-    ),
-    control("g", "fly, or orbit again", &[("g", Render(Change::Fly))]).button("Fly"),
-    control(
-        "w a s d, r f",
-        "fly forward, sideways, up and down; faster with Shift",
-        &[
-            ("w", Fly(FlyDirection::Forward)),
-            ("s", Fly(FlyDirection::Back)),
-            ("a", Fly(FlyDirection::Left)),
-            ("d", Fly(FlyDirection::Right)),
-            ("r", Fly(FlyDirection::Up)),
-            ("f", Fly(FlyDirection::Down)),
-        ],
-    ),
-    control(
-        "0, Home",
-        "the scene's own camera",
-        &[("0", Render(Change::Home)), ("Home", Render(Change::Home))],
-    )
-    .button("Home"),
-    control(
-        "C",
-        "next camera of the model's file",
-        &[("C", Render(Change::NextCamera))],
-    )
-    .button("Camera"),
-    control("Ctrl + click", "focus there (camera with a lens)", &[]),
-    control(
-        "P, < and >",
-        "play or pause the model's animation; < and >: 1/24 s back, forward (also , and .)",
-        &[
-            ("P", Render(Change::PlayAnimation)),
-            ("<", Render(Change::PreviousAnimationFrame)),
-            (",", Render(Change::PreviousAnimationFrame)),
-            (">", Render(Change::NextAnimationFrame)),
-            (".", Render(Change::NextAnimationFrame)),
-        ],
-    )
-    .heading("Animation"),
-    control(
-        "j",
-        "next animation of the model's file, or all of them",
-        &[("j", Render(Change::NextAnimation))],
-    ),
-    control(
-        "click",
-        "show one path of the pixel, and select its material to edit; again: hide the path",
-        &[],
-    )
-    .heading("Edit"),
-    control(
-        "l",
-        "panel to edit materials, lights, sky and lens",
-        &[("l", Screen(ScreenAction::Properties))],
-    ),
-    control(
-        "m, M",
-        "next material, light, sky or camera to edit; M: previous",
-        &[
-            ("m", Render(Change::NextPart)),
-            ("M", Render(Change::PreviousPart)),
-        ],
-    ),
-    control(
-        "p, [ and ]",
-        "next property of it, decrease, increase",
-        &[
-            ("p", Render(Change::NextProperty)),
-            ("[", Render(Change::Decrease)),
-            ("]", Render(Change::Increase)),
-        ],
-    ),
-    control(
-        "u, Ctrl z",
-        "undo the last move or edit",
-        &[
-            ("u", Render(Change::Undo)),
-            ("Ctrl+z", Render(Change::Undo)),
-        ],
-    )
-    .button("Undo"),
-    control(
-        "Ctrl y, Ctrl Z",
-        "redo it",
-        &[
-            ("Ctrl+y", Render(Change::Redo)),
-            ("Ctrl+Z", Render(Change::Redo)),
-        ],
-    )
-    .button("Redo"),
-    control(
-        "Ctrl o",
-        "open a scene or model, or an image to compare with (or drop it here)",
-        &[("Ctrl+o", Screen(ScreenAction::Open))],
-    )
-    .window_only()
-    .heading("Files"),
-    control(
-        "s",
-        "save the picture as PNG",
-        &[("s", Screen(ScreenAction::Save))],
-    )
-    .button("Save"),
-    control(
-        "S",
-        "save as: picture (PNG), light with all layers (EXR), or scene",
-        &[
-            ("S", Screen(ScreenAction::SaveAs)),
-            ("Ctrl+s", Screen(ScreenAction::SaveAs)),
-        ],
-    )
-    .button("Save as"),
-    control(
-        "K",
-        "save camera and edits to the scene file",
-        &[("K", Render(Change::SaveCamera))],
-    )
-    .button("Save scene"),
-    control(
-        "k",
-        "print camera and edits as scene text",
-        &[("k", Render(Change::PrintCamera))],
-    ),
-    control(
-        "Ctrl + wheel, Z",
-        "magnify down to single pixels (Ctrl + drag: move); Z: whole picture",
-        &[("Z", Screen(ScreenAction::WholePicture))],
-    )
-    .button("Magnify")
-    .heading("Picture"),
-    control(
-        "e, +",
-        "brighter, half a stop",
-        &[
-            ("e", Render(Change::Brighter)),
-            ("+", Render(Change::Brighter)),
-            ("=", Render(Change::Brighter)),
-        ],
-    )
-    .button("Brighter"),
-    control(
-        "E, -",
-        "darker, half a stop",
-        &[("E", Render(Change::Darker)), ("-", Render(Change::Darker))],
-    )
-    .button("Darker"),
-    control("t", "next tone curve", &[("t", Render(Change::NextTone))]),
-    control(
-        "v, V",
-        "next debug view; V: back to the picture",
-        &[
-            ("v", Render(Change::NextDebugView)),
-            ("V", Render(Change::Picture)),
-        ],
-    )
-    .button("View"),
-    control(
-        "n, N",
-        "denoised preview, which is not saved; N: by Open Image Denoise, if installed",
-        &[("n", Render(Change::Denoise)), ("N", Render(Change::Oidn))],
-    )
-    .button("Denoise"),
-    control(
-        "x, X",
-        "compare with the image of --compare: side by side; X: map of the visible error",
-        &[
-            ("x", Screen(ScreenAction::Wipe)),
-            ("X", Render(Change::ErrorMap)),
-        ],
-    )
-    .button("Compare"),
-    control("Space", "pause, resume", &[(" ", Render(Change::Pause))])
-        .button("Pause")
-        .heading("Render"),
-    control("r", "restart", &[("r", Render(Change::Restart))]).button("Restart"),
-    control(
-        "b",
-        "more samples: twice as many per pixel",
-        &[("b", Render(Change::MoreSamples))],
-    )
-    .button("More samples"),
-    control(
-        "o, O",
-        "render only a region: drag over it; O: the whole picture",
-        &[
-            ("o", Screen(ScreenAction::Region)),
-            ("O", Render(Change::WholePicture)),
-        ],
-    )
-    .button("Region"),
-    control(
-        "y",
-        "next compaction strategy, which changes the speed only",
-        &[("y", Render(Change::NextStrategy))],
-    ),
-    control(
-        "c",
-        "compare the speed of all compaction strategies; again: stop",
-        &[("c", Render(Change::CompareStrategies))],
-    )
-    .button("Compare strategies")
-    .heading("Measure"),
-    control(
-        "i",
-        "the pixel under the pointer: value, samples, error, material",
-        &[("i", Screen(ScreenAction::Pixel))],
-    )
-    .button("Pixel"),
-    control(
-        "h",
-        "figures: panel, over the picture, short form, off",
-        &[("h", Screen(ScreenAction::Overlay))],
-    ),
-    control(
-        "U",
-        "units of the figures: per sample, or total",
-        &[("U", Screen(ScreenAction::Units))],
-    )
-    .button("Units"),
-    control(
-        "F, Ctrl c",
-        "export the figures as CSV or JSON; Ctrl c: copy them",
-        &[
-            ("F", Screen(ScreenAction::ExportFigures)),
-            ("Ctrl+c", Screen(ScreenAction::CopyFigures)),
-            ("Ctrl+C", Screen(ScreenAction::CopyFiguresAsJson)),
-        ],
-    )
-    .button("Export"),
-    control(
-        "?, F1",
-        "show or hide this list of keys",
-        &[
-            ("?", Screen(ScreenAction::Keys)),
-            ("F1", Screen(ScreenAction::Keys)),
-        ],
-    )
-    .button("Help")
-    .heading("Help and window"),
-    control(
-        "z",
-        "render in the window's or the scene's size",
-        &[("z", Screen(ScreenAction::FitWindow))],
-    )
-    .window_only(),
-    control(
-        "F11",
-        "full screen",
-        &[("F11", Screen(ScreenAction::FullScreen))],
-    )
-    .window_only(),
-    control(
-        "Ctrl + and -",
-        "larger and smaller text; Ctrl 0: default size",
-        &[
-            ("Ctrl++", Screen(ScreenAction::LargerText)),
-            ("Ctrl+=", Screen(ScreenAction::LargerText)),
-            ("Ctrl+-", Screen(ScreenAction::SmallerText)),
-            ("Ctrl+0", Screen(ScreenAction::DefaultText)),
-        ],
-    )
-    .window_only(),
-    control(
-        "q, Escape",
-        "quit; Escape closes an open panel or a message",
-        &[
-            ("q", Screen(ScreenAction::Quit)),
-            ("Escape", Screen(ScreenAction::Close)),
-        ],
-    )
-    .window_only(),
-];
+pub(crate) static HELP: LazyLock<Help> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("help.json")).expect("the help in the program is valid")
+});
 
 /// Returns the action of a pressed key, named as in [`Control::keys`]; `None` if the key has none. In fly mode, keys of
 /// [`Action::Fly`] take precedence and also match in upper case.
 pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
-    let keys = || CONTROLS.iter().flat_map(|control| control.keys);
-    let flies = |action: Action| matches!(action, Fly(_));
+    let keys = || HELP.controls.iter().flat_map(|control| &control.keys);
+    let flies = |action: Action| matches!(action, Action::Fly(_));
     // Held with Shift, these keys arrive as capital letters and move faster.
     let way = keys().find(|(key, action)| flies(*action) && key.eq_ignore_ascii_case(pressed));
     let other = || keys().find(|(key, action)| !flies(*action) && *key == pressed);
     let found = way.filter(|_| flying).or_else(other);
     found.map(|(_, action)| *action)
+}
+
+/// Returns the effect of an action, with its keys, for a tooltip: `undo the last move or edit (u, Ctrl z)`.
+pub(crate) fn tooltip(action: Action) -> String {
+    let action = match action {
+        Action::Screen(ScreenAction::SaveSceneAs) => Action::Screen(ScreenAction::SaveAs),
+        action => action,
+    };
+    let is_its = |control: &&Control| control.keys.iter().any(|(_, other)| *other == action);
+    let found = HELP.controls.iter().find(is_its);
+    found.map_or_else(String::new, |of| {
+        format!("{} ({})", of.description, of.label)
+    })
+}
+
+/// Returns the first hints, which a window displays until the first input: how to move, how to compare strategies, where
+/// help and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
+pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
+    let hints = [
+        "drag orbits, wheel zooms, Shift+drag pans",
+        "c compares strategies of compaction",
+        "? lists keys, l edits, h moves figures",
+    ];
+    let animated = has_animations.then_some("P plays and pauses the animation");
+    hints.into_iter().chain(animated)
+}
+
+/// A line of the list of controls, or a word of the figures.
+pub struct ControlHelp {
+    /// Heading of the group that begins with this line; `None` if the line belongs to the group before.
+    pub heading: Option<&'static str>,
+    /// Keys and mouse gestures, such as "drag, arrows"; or a word.
+    pub keys: &'static str,
+    /// Effect of the keys and gestures, or meaning of the word.
+    pub effect: &'static str,
+}
+
+/// Returns the keys and the effect of every control as text, in the order in which the help lists them. The last group
+/// explains words of the figures instead.
+pub fn list() -> impl Iterator<Item = ControlHelp> {
+    let line = |(heading, (keys, effect))| ControlHelp {
+        heading,
+        keys,
+        effect,
+    };
+    let controls = HELP.controls.iter();
+    let controls = controls.map(|of| (of.heading, (of.label, of.description)));
+    let headings = iter::once(Some("Words of the figures")).chain(iter::repeat(None));
+    let words = headings.zip(HELP.words.iter().copied());
+    controls.chain(words).map(line)
 }

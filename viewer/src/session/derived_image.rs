@@ -30,7 +30,6 @@ pub(crate) enum DerivedImage {
 /// Handle of the thread that computes an image from each newer picture. Dropping it ends the thread after the current
 /// picture.
 pub(super) struct DerivedImageThread {
-    /// The image that the thread computes.
     pub(super) kind: DerivedImage,
     thread: NewestRequestThread<DerivedImageRequest, Arc<DebugImage>>,
 }

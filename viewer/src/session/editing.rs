@@ -39,7 +39,6 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Returns the fields of a part.
     fn fields(self, part: Part) -> Vec<Field> {
         match part {
             Part::Camera => self.camera.fields(),
@@ -53,7 +52,6 @@ impl Seen<'_> {
 pub(crate) struct Property {
     /// Identifier, unique within the part.
     pub(crate) id: &'static str,
-    /// Name for people.
     pub(crate) label: String,
     /// Number, or color in linear sRGB.
     pub(crate) value: FieldValue,
@@ -66,7 +64,6 @@ pub(crate) struct Property {
 /// The part of a field that a property stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Aspect {
-    /// The whole field.
     Whole,
     /// The largest channel of a light, in the unit of the field.
     Strength,
@@ -78,7 +75,6 @@ enum Aspect {
     AbsorbedColor,
     /// The distance in metres after which white light in an absorbing body has the color of [`Aspect::AbsorbedColor`].
     AbsorptionDistance,
-    /// The kind of a background.
     BackgroundKind,
 }
 
@@ -86,7 +82,6 @@ enum Aspect {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct PartInfo {
     pub(crate) part: Part,
-    /// Name for people.
     pub(crate) name: String,
 }
 
@@ -99,7 +94,6 @@ pub(crate) struct Component {
     channel: Option<usize>,
 }
 
-/// Identifier of the strength of a light.
 const STRENGTH: &str = "strength";
 
 /// The unit and range of a light's strength, without the unit.
@@ -127,7 +121,6 @@ const DISTANCES: NumberKind = NumberKind {
     names: &[],
 };
 
-/// Identifier of the kind of a background.
 const BACKGROUND_KIND: &str = "background_kind";
 
 /// Kinds of backgrounds, by the number of [`background_kind`].
@@ -144,7 +137,6 @@ pub(crate) const BACKGROUNDS: NumberKind = NumberKind {
 /// Displayed brightness of a background that becomes a color, if the scene has none.
 const BACKGROUND_GRAY: f32 = 0.5;
 
-/// Unit of a radiance.
 const RADIANCE: &str = "W/(sr·m²)";
 
 /// Names of the channels of a color.
@@ -298,7 +290,6 @@ impl Editing {
         range_refusal(&property.label, number, &property.number?)
     }
 
-    /// Returns the properties of a part with their values.
     pub(super) fn properties(&self, seen: Seen<'_>, part: Part) -> Vec<Property> {
         let fields = seen.fields(part).into_iter();
         let properties = fields.flat_map(|field| self.field_properties(part, &field));
@@ -555,7 +546,6 @@ fn strength_label(field: &Field) -> String {
     format!("{what}{STRENGTH}{texture}")
 }
 
-/// Returns the components of properties, in their order.
 fn components(properties: &[Property]) -> Vec<Component> {
     let of = |(property, value): (usize, &Property)| {
         let channels = match value.number {

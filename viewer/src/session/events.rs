@@ -13,13 +13,11 @@ use super::{
 pub(crate) enum RenderEvent {
     /// A new frame is available from `Session::take_frame`.
     Frame,
-    /// A message to display to the users.
     Message(Message),
     /// A problem to display to the users, marked as an error.
     Problem(Message),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
-    /// The content of a pixel that was asked for.
     Pixel(Box<PixelInfo>),
     /// A new debug image is available from `Session::debug_image`, or new alpha of the picture from `Session::alpha`.
     DebugImage,
@@ -31,12 +29,10 @@ pub(crate) enum RenderEvent {
 }
 
 impl RenderEvent {
-    /// Creates the event of a message.
     pub(crate) fn message(message: impl Into<Message>) -> Self {
         Self::Message(message.into())
     }
 
-    /// Creates the event of a problem.
     pub(crate) fn problem(problem: impl Into<Message>) -> Self {
         Self::Problem(problem.into())
     }
@@ -61,7 +57,6 @@ impl EventSender {
         self.send(RenderEvent::Session(event));
     }
 
-    /// Displays a message to the users.
     pub(super) fn message(&self, message: impl Into<Message>) {
         self.send(RenderEvent::message(message));
     }

@@ -36,7 +36,6 @@ pub(super) struct FilmCopy {
     pub(super) inspection_scene: Arc<InspectionScene>,
     /// Film with the samples rendered so far, and its header.
     pub(super) part: Part,
-    /// Camera with which the film was rendered.
     pub(super) camera: Camera,
     /// Region to which the render is restricted; `None` for the whole picture.
     pub(super) region: Option<Region>,

@@ -42,7 +42,6 @@ pub(crate) struct Viewpoint {
 
 /// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
 pub(crate) struct PathQuery {
-    /// Camera of the picture.
     pub(super) camera: Camera,
     /// Width and height of the picture in pixels.
     pub(super) size: (u32, u32),
@@ -51,14 +50,12 @@ pub(crate) struct PathQuery {
     /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
     /// command it is ignored, and the render thread sets it.
     pub(super) sample: u32,
-    /// Kind of information that is reported.
     pub(super) wanted: QueryKind,
 }
 
 /// The information that a request asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
-    /// The whole path.
     Path,
     /// The position of the first hit only, as a point to focus on.
     Focus,
@@ -90,7 +87,6 @@ pub(super) struct Inspection {
     inspection_scene: Arc<InspectionScene>,
     /// Whether a path is being traced, to inspect it or to focus.
     busy: Arc<AtomicBool>,
-    /// Whether a pixel is being described.
     pixel_busy: Arc<AtomicBool>,
     events: EventSender,
 }

@@ -91,7 +91,6 @@ pub(super) enum LoadRequest {
     },
     /// Prepares renderers on the CPU from now on, because all GPUs have failed. Repeats an edit that has no renderer.
     UseCpu,
-    /// Ends the thread.
     End,
 }
 
@@ -154,7 +153,6 @@ impl Drop for Loader {
     }
 }
 
-/// The state of the loader thread.
 struct LoaderState {
     /// Scene as last loaded or saved, without later edits.
     read: Arc<Scene>,
@@ -182,7 +180,6 @@ struct LoaderState {
     poses: Option<SceneLoader>,
     /// Target error of each new renderer; see [`Renderer::set_noise`].
     noise: Option<f32>,
-    /// Settings of each new renderer.
     settings: Settings,
     /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,

@@ -8,7 +8,6 @@ use std::fmt;
 /// A message to the users, with a text for each kind of input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Text for users with a keyboard.
     keyboard: String,
     /// Text for users with a touch screen; `None` if it is the same.
     touch: Option<String>,
@@ -17,9 +16,7 @@ pub(crate) struct Message {
 /// A kind of input, which decides how a message names controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A keyboard and a mouse.
     Keyboard,
-    /// A touch screen.
     Touch,
 }
 
@@ -34,7 +31,6 @@ impl Input {
 }
 
 impl Message {
-    /// Creates a message from the text for each kind of input.
     pub(crate) fn by_input(text: impl Fn(Input) -> String) -> Self {
         Self::new(text(Input::Keyboard), Some(text(Input::Touch)))
     }
@@ -50,13 +46,12 @@ impl Message {
         Self::new(change(&self.keyboard), touch)
     }
 
-    /// Returns the text for users with a keyboard.
     pub(crate) fn for_keyboard(&self) -> &String {
         &self.keyboard
     }
 
     /// Returns the text for users with a touch screen; `None` if it is the same as for a keyboard.
-    #[cfg(any(feature = "serve", test))]
+    #[cfg(feature = "serve")]
     pub(crate) fn for_touch(&self) -> Option<&str> {
         self.touch.as_deref()
     }
@@ -78,29 +73,5 @@ impl From<String> for Message {
 impl From<&str> for Message {
     fn from(text: &str) -> Self {
         Self::new(text.to_owned(), None)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_name_keys_or_buttons() {
-        let message = Message::by_input(|input| {
-            let [whole, saves] = [("O", "Region"), ("K", "Save scene")]
-                .map(|(keys, touch)| input.control(keys, touch));
-            format!("{whole}: back, {saves} saves")
-        });
-        assert_eq!(message.for_keyboard(), "O: back, K saves");
-        let touch = "Region: back, Save scene saves";
-        assert_eq!(message.for_touch(), Some(touch));
-        let longer = message.map(|text| format!("not saved; {text}"));
-        assert_eq!(longer.for_keyboard(), "not saved; O: back, K saves");
-        let touch = "not saved; Region: back, Save scene saves";
-        assert_eq!(longer.for_touch(), Some(touch));
-        let saved = Message::from("saved");
-        assert_eq!(saved.for_keyboard(), "saved");
-        assert_eq!(saved.for_touch(), None);
     }
 }

@@ -11,7 +11,6 @@ use raysieve::{
 pub(crate) struct NoisePoint {
     /// Number of samples per pixel, on average with adaptive sampling.
     pub(crate) samples: f64,
-    /// Seconds of rendering.
     pub(crate) seconds: f64,
     /// Estimated relative error, averaged over the pixels.
     pub(crate) error: f64,
@@ -21,7 +20,6 @@ pub(crate) struct NoisePoint {
 #[derive(Default)]
 pub(super) struct NoiseHistory {
     estimator: NoiseEstimator,
-    /// Noise at each doubling of the samples.
     points: Vec<NoisePoint>,
     /// Noise of the newest picture; `None` while it is unknown.
     newest: Option<NoisePoint>,

@@ -26,7 +26,6 @@ use raysieve::{
 /// Recent performance figures of a render.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Recent {
-    /// Camera paths traced per second.
     pub(crate) paths_per_second: f64,
     /// Rays traced per second, including shadow rays.
     pub(crate) rays_per_second: f64,
@@ -72,7 +71,6 @@ pub(crate) struct RecentBounce {
     /// Times of the stages for one sample of every pixel.
     #[serde(flatten)]
     pub(crate) times: StageTimes,
-    /// Quartiles of the times.
     pub(crate) spread: Spread,
     /// Time in microseconds that the other stages take less than with the strategy `off`, for one sample of every pixel.
     /// `None` unless strategies were compared on this view.

@@ -19,13 +19,14 @@ use serde::Serialize;
 use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
     DisplayFrame,
-    commands::{CommandReceiver, CommandSender, Commands},
+    commands::{CommandSender, Commands},
     events::EventSender,
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
     inspection_scene::InspectionScene,
     lock,
     noise_history::NoiseHistory,
+    pending::Pending,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;
@@ -42,12 +43,17 @@ use raysieve_scene::catch_panics::panic_text;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
     /// Samples are being added, up to `samples` per pixel. `progress` is the completed fraction in 0..=1.
-    Rendering { samples: u32, progress: f64 },
+    Rendering {
+        samples: u32,
+        progress: f64,
+    },
     /// The render is paused before it has reached `samples` per pixel. `progress` is the completed fraction in 0..=1.
-    Paused { samples: u32, progress: f64 },
+    Paused {
+        samples: u32,
+        progress: f64,
+    },
     /// Compaction strategies are being compared, while the film is set aside.
     Comparing,
-    /// The render is complete.
     Done,
 }
 
@@ -85,7 +91,7 @@ impl RenderThread {
         events: EventSender,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
         let commands = CommandSender::default();
-        let received = commands.receiver();
+        let received = commands.0.clone();
         let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
         let latest = LatestFrame::default();
         let slot = latest.clone();
@@ -145,7 +151,7 @@ impl RenderThread {
     /// Sends commands, which the thread executes after the current wave. If the thread has ended, they are ignored;
     /// `RenderEvent::Ended` has reported that end.
     pub(super) fn send(&self, add: impl FnOnce(&mut Commands)) {
-        self.commands.send(add);
+        self.commands.0.change(add);
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
@@ -203,7 +209,6 @@ impl<T: Default> ImagePool<T> {
 /// The state of the render thread: the renderer, its statistics and the options of the frames.
 struct RenderThreadState {
     renderer: Box<Renderer>,
-    /// Scene of the renderer.
     inspection_scene: Arc<InspectionScene>,
     /// Statistics after the last wave.
     stats: Stats,
@@ -212,7 +217,7 @@ struct RenderThreadState {
     previews: ImagePool<Preview>,
     /// Target in samples per pixel, for display only; the renderer itself decides when the render is complete.
     samples: u32,
-    commands: CommandReceiver,
+    commands: Arc<Pending<Commands>>,
     publisher: FramePublisher,
     /// Minimum average interval between frames.
     interval: Duration,
@@ -220,7 +225,6 @@ struct RenderThreadState {
     paused: bool,
     /// Whether frames contain the sample count of each pixel, for the samples debug view.
     counts: bool,
-    /// Whether the render is complete.
     done: bool,
     /// Camera paths per second of the film after the last wave; 0 before the first wave. If the speed is low, a smaller
     /// preview is rendered first after a change of the camera or size.
@@ -244,7 +248,6 @@ struct RenderThreadState {
     films: Vec<FilmRequest>,
     /// Noise of the film so far.
     noise: NoiseHistory,
-    /// Render of a region of the picture.
     region: RegionRender,
     /// Whether the CPU continues the render if all GPUs fail.
     may_use_cpu: bool,
@@ -346,7 +349,7 @@ impl RenderThreadState {
             // Each view that was begun gets its first sample before the next command is executed.
             let begun = samples > 0 || !pacing.is_waiting();
             commands.is_closed()
-                || begun && (commands.has_pending() || paused && samples > 0)
+                || begun && (commands.has_changed() || paused && samples > 0)
                 || pacing.is_due(samples)
         };
         self.done = !self.renderer.advance_until(&enough)?;

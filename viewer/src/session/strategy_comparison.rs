@@ -28,7 +28,6 @@ use raysieve::{
 pub(super) enum Method {
     /// A strategy, without sorting of hits.
     Compact(Strategy),
-    /// The default strategy with sorting of hits.
     SortHits,
     /// One kernel that traces whole paths.
     Megakernel,
@@ -77,7 +76,6 @@ impl Method {
 pub(crate) struct StrategyComparison {
     /// Name of the strategy; `sort-hits` is the default strategy with sorted hits.
     pub(crate) strategy: String,
-    /// Whether the strategy is the one in use.
     pub(crate) is_current: bool,
     /// Whether the strategy is the fastest, or not clearly slower than the fastest.
     pub(crate) is_fastest: bool,
@@ -136,24 +134,19 @@ pub(crate) enum Pays {
     /// The times of stages are not known, or nothing is compacted.
     #[default]
     Unknown,
-    /// All bounces.
     Everywhere,
     /// The bounces before this one. From it on, compaction costs more than it saves in every bounce.
     Before(u32),
-    /// No bounce.
     Nowhere,
 }
 
-/// The progress of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ComparisonProgress {
-    /// Number of completed rounds.
     pub(crate) rounds: u32,
     /// Number of rounds of the whole comparison.
     pub(crate) of_rounds: u32,
     /// Fraction of the comparison that is done, 0 to 1.
     pub(crate) progress: f64,
-    /// Whether the comparison is paused.
     pub(crate) paused: bool,
 }
 
@@ -161,10 +154,7 @@ impl StrategyComparison {
     /// Returns the name under which the comparison lists what these statistics were rendered with.
     pub(super) fn name_of(stats: &Stats) -> &str {
         let sorts = stats.sort_hits == "on" && stats.compaction == Strategy::default().name();
-        match sorts {
-            true => SORT_HITS,
-            false => &stats.compaction,
-        }
+        if sorts { SORT_HITS } else { &stats.compaction }
     }
 }
 

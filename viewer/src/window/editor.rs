@@ -11,7 +11,10 @@ use egui::{
 use glam::Vec3;
 
 use self::numbers::{edited, kept, number, parsed, rounded};
-use super::{theme::color, view::choice};
+use super::{
+    theme::color,
+    view::{choice, tool},
+};
 use crate::{
     overlay::colors::{ACCENT, WARNING},
     session::{Action, Change, Continuity, PartInfo, Property, ScreenAction, Session},
@@ -22,35 +25,17 @@ use raysieve_scene::{FieldValue, NumberKind, Part};
 #[derive(Default)]
 pub(super) struct Editor {
     pub(super) is_open: bool,
-    /// Value that the pointer is dragging.
     dragged: Option<(Part, &'static str)>,
     /// Value whose last entry was refused, and the reason, which is displayed until the next input.
     pub(super) refusal: Option<(Part, &'static str, String)>,
 }
 
-/// Labels of the tools with their actions and explanations.
-const TOOLS: [(&str, Action, &str); 5] = [
-    (
-        "Undo",
-        Action::Render(Change::Undo),
-        "undo the last change (u)",
-    ),
-    ("Redo", Action::Render(Change::Redo), "redo it (Ctrl y)"),
-    (
-        "Save",
-        Action::Render(Change::SaveCamera),
-        "save camera and edits to the scene file (K)",
-    ),
-    (
-        "Save as",
-        Action::Screen(ScreenAction::SaveSceneAs),
-        "save to another scene file",
-    ),
-    (
-        "Close",
-        Action::Screen(ScreenAction::Properties),
-        "close the editor (l)",
-    ),
+const TOOLS: [(&str, Action); 5] = [
+    ("Undo", Action::Render(Change::Undo)),
+    ("Redo", Action::Render(Change::Redo)),
+    ("Save", Action::Render(Change::SaveCamera)),
+    ("Save as", Action::Screen(ScreenAction::SaveSceneAs)),
+    ("Close", Action::Screen(ScreenAction::Properties)),
 ];
 
 /// Fraction of the editor's width that labels take.
@@ -91,8 +76,8 @@ impl Editor {
         }
         self.show_choice(ui, session);
         ui.horizontal_wrapped(|ui| {
-            for (label, action, help) in TOOLS {
-                if ui.button(label).on_hover_text(help).clicked() {
+            for (label, action) in TOOLS {
+                if tool(ui, label, action) {
                     act(action);
                 }
             }

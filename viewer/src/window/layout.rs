@@ -20,7 +20,6 @@ pub(super) enum Placement {
     Overlay,
     /// A few figures below the picture.
     Short,
-    /// No figures.
     #[serde(alias = "none")]
     Off,
 }
@@ -50,7 +49,6 @@ impl Placement {
 /// The regions of a window's content. Lengths are in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// Region in which the picture is fitted.
     pub(super) picture: Area,
     /// Region of the figures, and their amount; `None` if they are off.
     pub(super) figures: Option<(Area, Detail)>,

@@ -27,7 +27,6 @@ pub(super) struct Messages {
     hidden: Option<Instant>,
 }
 
-/// A message to the user.
 struct Message {
     text: String,
     kind: MessageKind,
@@ -35,7 +34,6 @@ struct Message {
     until: Instant,
 }
 
-/// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
     /// A note, such as the effect of a key.
@@ -138,13 +136,6 @@ impl Messages {
         self.note.take_if(|note| note.kind == MessageKind::PathNote);
     }
 
-    /// Returns the problems, each with its text, the newest first.
-    #[cfg(test)]
-    fn problems(&self) -> Vec<&str> {
-        let problems = self.problems.iter().rev();
-        problems.map(|problem| problem.text.as_str()).collect()
-    }
-
     /// Displays the problems, the note and further lines at the lower edge of `region`, or at its upper edge if
     /// `at_top`. Long ones can be scrolled, and each problem has a button that removes it.
     pub(super) fn show(&mut self, context: &Context, region: Rect, at_top: bool, lines: &[Line]) {
@@ -207,65 +198,5 @@ impl Messages {
         for (line, text) in lines {
             ui.add(Label::new(RichText::new(text).color(color(*line))).wrap());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_problem_is_displayed_beside_later_notes() {
-        let begin = Instant::now();
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut messages = Messages::default();
-        messages.add("not saved".to_owned(), MessageKind::Problem, begin);
-        messages.add("orbit mode".to_owned(), MessageKind::Note, begin);
-        messages.add("floor: l edits it".to_owned(), MessageKind::PathNote, at(1));
-        assert_eq!(messages.problems(), ["not saved"]);
-        messages.close_path_note();
-        assert!(messages.note.is_none(), "the note goes with the path");
-
-        messages.add("fly mode".to_owned(), MessageKind::Note, at(2));
-        assert_eq!(messages.until(), Some(at(5)), "the note goes first");
-        assert!(messages.expire(at(5)));
-        assert_eq!(messages.until(), Some(at(10)));
-        messages.add("orbit mode".to_owned(), MessageKind::Note, at(6));
-        assert!(messages.close(), "it removes both");
-        assert!(!messages.has_timed() && !messages.close());
-    }
-
-    #[test]
-    fn all_problems_are_displayed_and_equal_ones_once() {
-        let begin = Instant::now();
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut messages = Messages::default();
-        for (second, problem) in ["first", "second", "first", "third"].iter().enumerate() {
-            messages.add(
-                (*problem).to_owned(),
-                MessageKind::Problem,
-                at(second as u64),
-            );
-        }
-        assert_eq!(messages.problems(), ["third", "first", "second"]);
-        assert!(messages.expire(at(11)));
-        assert_eq!(messages.problems(), ["third", "first"]);
-    }
-
-    #[test]
-    fn time_counts_only_while_the_window_is_visible() {
-        let begin = Instant::now();
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut messages = Messages::default();
-        messages.add("orbit mode".to_owned(), MessageKind::Note, begin);
-        messages.set_visible(false, at(2));
-        messages.add("not saved".to_owned(), MessageKind::Problem, at(50));
-        assert_eq!(messages.until(), None);
-        assert!(!messages.expire(at(99)));
-        messages.set_visible(false, at(99));
-        messages.set_visible(true, at(100));
-        assert!(!messages.expire(at(100)));
-        assert!(messages.expire(at(101)));
-        assert_eq!(messages.until(), Some(at(110)));
     }
 }

@@ -9,8 +9,10 @@ use std::sync::{
 use egui::{ClippedPrimitive, TextureId, TexturesDelta};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 use pixels::{Pixels, PixelsBuilder, SurfaceTexture, wgpu};
+use rayon::ThreadPool;
 use winit::window::Window;
 
+use crate::session::tone_mapping_pool;
 use raysieve_scene::catch_panics::catch_panics;
 
 /// Color around the picture, and of the window before the first frame, as sRGB.
@@ -21,9 +23,10 @@ pub(super) const MAX_TEXTURE_SIDE: u32 = 8192;
 
 /// A window's surface on the graphics card, and the texture of the picture.
 pub(super) struct Painter {
+    /// Threads that convert pictures.
+    pub(super) pool: ThreadPool,
     pixels: Pixels<'static>,
     renderer: Renderer,
-    /// Texture of the picture.
     picture: TextureId,
     /// Width and height of the picture's texture in pixels.
     picture_size: (u32, u32),
@@ -120,6 +123,7 @@ impl Painter {
         let completions = Arc::default();
         stop_if_stale(context.queue.clone(), Arc::clone(&completions));
         Ok(Self {
+            pool: tone_mapping_pool().map_err(|error| error.to_string())?,
             pixels,
             renderer,
             picture,
@@ -130,7 +134,6 @@ impl Painter {
         })
     }
 
-    /// Returns the texture of the picture.
     pub(super) fn picture(&self) -> TextureId {
         self.picture
     }

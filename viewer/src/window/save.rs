@@ -1,5 +1,4 @@
-//! Saves what the window displays: pictures into the folder of the scene file, named after the scene and numbered, and
-//! pictures, films and scenes under a chosen name.
+//! Saves pictures into the folder of the scene file, named after the scene and numbered.
 
 use std::{
     ffi::OsString,
@@ -8,42 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, overlay::Units, saved_picture::SavedPicture};
+use crate::{Error, saved_picture::SavedPicture};
 use raysieve_scene::atomic_file::folder_of;
 
-/// The picture or debug image that the window displays, and how it is saved.
-pub(super) struct Displayed {
-    /// Path of the scene file, after which pictures are named.
-    pub(super) scene: PathBuf,
-    pub(super) picture: SavedPicture,
-    /// Units of the statistics that are drawn onto the picture; `None` draws none.
-    pub(super) units: Option<Units>,
-}
-
-impl Displayed {
-    /// Writes the picture, or the debug image, in its own size and without denoising. The name is `<scene>-001.png`, or
-    /// has the first free number. The folder is that of the scene file or, if that cannot be written, the current
-    /// folder or the user's folder of pictures or home folder. Returns the message about the saved picture.
-    ///
-    /// # Errors
-    /// If the picture cannot be encoded, or [`Error::Write`] if none of the folders can be written. No file remains
-    /// then.
-    pub(super) fn save(&self) -> Result<String, Error> {
-        write(&self.scene, &self.png()?)
-    }
-
-    /// Encodes the picture, or the debug image with its legend, as a PNG. Statistics are drawn onto it if there are
-    /// units, but no other panel.
-    ///
-    /// # Errors
-    /// See [`SavedPicture::png`].
-    pub(super) fn png(&self) -> Result<Vec<u8>, Error> {
-        self.picture.png(self.units, png::Compression::default())
-    }
-}
-
-/// Writes the bytes of a PNG to the first folder that can be written. Returns the message about it.
-fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
+/// Writes the picture, or the debug image, in its own size and without denoising. The name is `<scene>-001.png`, or has
+/// the first free number. The folder is that of the scene file or, if that cannot be written, the current folder or the
+/// user's folder of pictures or home folder. Returns the message about the saved picture.
+///
+/// # Errors
+/// If the picture cannot be encoded, or [`Error::Write`] if none of the folders can be written. No file remains then.
+pub(super) fn save_numbered(picture: &SavedPicture) -> Result<String, Error> {
+    let (scene, png) = (picture.scene(), &picture.png(png::Compression::default())?);
     let own = folder_of(scene).to_owned();
     let current = std::env::current_dir().ok();
     let others = [current, dirs::picture_dir(), dirs::home_dir()];
@@ -58,7 +32,10 @@ fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
                     let tried = in_full(tried);
                     format!(", because {} cannot be written: {error}", tried.display())
                 });
-                return Ok(saved_message(&in_full(&folder).join(name)) + &why);
+                return Ok(format!(
+                    "picture saved to {}{why}",
+                    in_full(&folder).join(name).display()
+                ));
             }
             Err(error) => problems.push((folder, error)),
         }
@@ -76,14 +53,8 @@ fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
     })
 }
 
-/// Returns the whole path of a folder, or the path as it is if the folder does not exist.
 pub(super) fn in_full(folder: &Path) -> PathBuf {
     fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
-}
-
-/// Returns the message about a picture that was saved.
-pub(super) fn saved_message(path: &Path) -> String {
-    format!("picture saved to {}", path.display())
 }
 
 /// Writes a file into a folder, under the first free name for a picture of this scene, and returns that name.

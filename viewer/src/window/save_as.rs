@@ -1,8 +1,7 @@
-//! Dialogs of the desktop for files to save or to open, and saving under a chosen name.
+//! Dialogs of the desktop for files to save or to open, and the names under which something can be saved.
 
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf},
     sync::{
         Once,
@@ -14,47 +13,13 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use rfd::{AsyncFileDialog, FileHandle};
 use winit::window::Window;
 
-use super::save::{Displayed, saved_message};
-use crate::{
-    Error,
-    overlay::FigureFormat,
-    session::{EditState, RequestedFilm, SceneToSave},
-};
+use crate::{Error, overlay::FigureFormat, session::SceneToSave};
 use raysieve::render::output::PictureFormat;
 use raysieve_scene::{
     Scene,
-    atomic_file::{check_place, folder_of, write_whole},
+    atomic_file::{check_place, folder_of},
     can_save_view,
 };
-
-/// The things that can be saved: the displayed picture, the figures, the film and the scene.
-pub(super) struct Savable {
-    pub(super) displayed: Displayed,
-    /// The figures as text; `None` unless they are to be saved.
-    pub(super) figures: Option<String>,
-    /// The film; `None` unless it is to be saved.
-    pub(super) film: Option<RequestedFilm>,
-    pub(super) scene: SceneToSave,
-    /// Camera and edits of the scene.
-    pub(super) state: EditState,
-}
-
-/// A file that was saved.
-pub(super) struct Saved {
-    /// Message about it.
-    pub(super) message: String,
-    /// Camera and edits, if a new scene file contains all of them; `None` otherwise.
-    pub(super) state: Option<EditState>,
-}
-
-impl From<String> for Saved {
-    fn from(message: String) -> Self {
-        Self {
-            message,
-            state: None,
-        }
-    }
-}
 
 /// Returns whether both paths are those of one existing file.
 pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -67,9 +32,7 @@ pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
 /// What a dialog chooses a file for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Saves to the file.
     Save,
-    /// Opens the file.
     Open,
 }
 
@@ -77,7 +40,6 @@ pub(super) enum Purpose {
 pub(super) enum Choice {
     /// The user has chosen the file at this path.
     Path(PathBuf),
-    /// The user has cancelled the dialog.
     Cancelled,
     /// No dialog with this proposed name could be opened.
     NoDialog(String),
@@ -86,7 +48,6 @@ pub(super) enum Choice {
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog {
     pub(super) purpose: Purpose,
-    /// Name that the dialog proposes.
     proposed: String,
     answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
 }
@@ -95,25 +56,17 @@ impl Dialog {
     /// Creates a dialog that proposes a name to save to, in the folder of the scene's file. Some systems require that this
     /// is called on the main thread.
     pub(super) fn to_save(scene: &Path, proposed: &str, parent: &Window) -> Self {
-        notice_failures();
-        let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
-        let (filter, endings): (_, &[_]) = match Scene::foreign_format(scene) {
-            None => (
-                "Picture (.png), light with all layers (.exr), scene (.ron) or figures (.csv, .json)",
-                &["png", "exr", "ron", "csv", "json"],
-            ),
-            Some(_) => (
-                "Picture (.png), light with all layers (.exr) or figures (.csv, .json)",
-                &["png", "exr", "csv", "json"],
-            ),
+        let (kinds, endings): (_, &[_]) = match Scene::foreign_format(scene) {
+            None => (", scene (.ron)", &["png", "exr", "ron", "csv", "json"]),
+            Some(_) => ("", &["png", "exr", "csv", "json"]),
         };
-        let dialog = AsyncFileDialog::new()
-            .set_title(format!("Save as {}", offered_endings(scene)))
-            .set_directory(folder)
+        // The dialog does not tell which filter was selected, so several would seem to select the format.
+        let filter =
+            format!("Picture (.png), light with all layers (.exr){kinds} or figures (.csv, .json)");
+        let title = format!("Save as {}", offered_endings(scene));
+        let dialog = dialog(scene, &title, parent)
             .set_file_name(proposed)
-            // The dialog does not tell which filter was selected, so several would seem to select the format.
-            .add_filter(filter, endings)
-            .set_parent(parent);
+            .add_filter(filter, endings);
         Self {
             purpose: Purpose::Save,
             proposed: proposed.to_owned(),
@@ -124,17 +77,12 @@ impl Dialog {
     /// Creates a dialog for a file to open, in the folder of the scene's file. Some systems require that this is called on
     /// the main thread.
     pub(super) fn to_open(scene: &Path, parent: &Window) -> Self {
-        notice_failures();
-        let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
-        let dialog = AsyncFileDialog::new()
-            .set_title("Open a scene, a model, or an image to compare with")
-            .set_directory(folder)
-            .set_parent(parent);
+        let title = "Open a scene, a model, or an image to compare with";
         let name = scene.file_name().unwrap_or(scene.as_os_str());
         Self {
             purpose: Purpose::Open,
             proposed: name.to_string_lossy().into_owned(),
-            answer: Box::pin(dialog.pick_file()),
+            answer: Box::pin(dialog(scene, title, parent).pick_file()),
         }
     }
 
@@ -150,14 +98,20 @@ impl Dialog {
     }
 }
 
+fn dialog(scene: &Path, title: &str, parent: &Window) -> AsyncFileDialog {
+    notice_failures();
+    AsyncFileDialog::new()
+        .set_title(title)
+        .set_directory(fs::canonicalize(folder_of(scene)).unwrap_or_default())
+        .set_parent(parent)
+}
+
 /// What a dialog proposes to save.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proposal {
-    /// The picture.
     Picture,
     /// A new scene file. Scenes of other renderers cannot be written, so that a picture is proposed instead.
     Scene,
-    /// The figures.
     Figures,
 }
 
@@ -199,45 +153,6 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
             problem: "not saved: the file exists; to replace it, save with the ending .png"
                 .to_owned(),
         }),
-    }
-}
-
-impl Savable {
-    /// Saves the picture as `.png`, the film as `.exr`, the scene as `.ron`, or the figures as `.csv` or `.json`. The case of the ending is ignored. An
-    /// existing file is replaced, so `path` must not be the file of the current scene.
-    ///
-    /// # Errors
-    /// See [`check_name`]. Also if the film is not available, or the file cannot be written.
-    pub(super) fn save_to(self, path: &Path) -> Result<Saved, Error> {
-        check_name(path, &self.scene)?;
-        let saved = path.display();
-        if let Some(figures) = self.figures {
-            write_whole(path, |file| file.write_all(figures.as_bytes()))?;
-            return Ok(format!("figures saved to {saved}").into());
-        }
-        match PictureFormat::of(path) {
-            Some(PictureFormat::Png) => {
-                let png = self.displayed.png()?;
-                write_whole(path, |file| file.write_all(&png))?;
-                Ok(saved_message(path).into())
-            }
-            Some(PictureFormat::Exr) => {
-                let film = self.film.ok_or_else(|| Error::Write {
-                    path: path.to_owned(),
-                    problem: "not saved: no film".to_owned(),
-                })?;
-                film.write(path)?;
-                Ok(format!("light with all layers saved to {saved}").into())
-            }
-            None => {
-                let (text, without) = self.scene.text(path)?;
-                write_whole(path, |file| file.write_all(text.as_bytes()))?;
-                Ok(Saved {
-                    message: format!("scene saved to {saved}{without}"),
-                    state: without.is_empty().then_some(self.state),
-                })
-            }
-        }
     }
 }
 

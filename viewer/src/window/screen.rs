@@ -256,7 +256,6 @@ impl Screen {
             .request_user_attention(Some(UserAttentionType::Informational));
     }
 
-    /// Returns whether the window fills the screen.
     pub(super) fn is_full_screen(&self) -> bool {
         self.window.fullscreen().is_some()
     }

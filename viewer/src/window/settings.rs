@@ -19,7 +19,6 @@ use raysieve_scene::atomic_file::write_whole;
 pub(super) struct Settings {
     /// Place and amount of the statistics displayed.
     pub(super) statistics: Placement,
-    /// Units of the table of bounces.
     pub(super) units: Units,
     /// Factor of the text's size relative to its default, in [`TEXT_SCALES`].
     pub(super) text_scale: f32,

@@ -15,12 +15,10 @@ use crate::{
 /// Size of text in pixels at scale 1, at which a character is 7 pixels wide, as in the figures.
 const TEXT_SIZE: f32 = 11.6;
 
-/// Returns a color for a widget.
 pub(super) const fn color([red, green, blue]: Color) -> Color32 {
     Color32::from_rgb(red, green, blue)
 }
 
-/// Creates the context of the widgets.
 pub(super) fn context() -> Context {
     let context = Context::default();
     context.set_fonts(definitions(&[]));
@@ -84,7 +82,6 @@ fn visuals() -> Visuals {
     visuals
 }
 
-/// Returns the embedded font, followed by fonts of the system.
 fn definitions(system: &[fonts::SystemFont]) -> FontDefinitions {
     let mut definitions = FontDefinitions::empty();
     let embedded = FontData::from_static(fonts::EMBEDDED);

@@ -14,11 +14,10 @@ use std::{
 };
 
 use egui::{Pos2, Rect, Ui};
-use rayon::ThreadPool;
 
 pub(super) use self::{
     dialogs::{Answer, NamePrompt, Pending, Question},
-    menu::choice,
+    menu::{choice, tool},
     picture::WHOLE,
     time_bar::HEIGHT as TIME_BAR_HEIGHT,
 };
@@ -51,6 +50,7 @@ use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::
 
 /// The displayed picture and panels. The methods that change them take effect at the next [`show`](Self::show), which
 /// the caller must request.
+#[derive(Default)]
 pub(super) struct View {
     /// Newest frame; `None` before the first.
     pub(super) frame: Option<DisplayFrame>,
@@ -67,7 +67,6 @@ pub(super) struct View {
     pub(super) shown: Option<Fitted>,
     /// How the picture was made that the graphics card has; `None` if it must be made again.
     reduced: Option<Reduced>,
-    /// Whether the first hints are displayed.
     has_hints: bool,
     /// Comparison of the picture with another image side by side; `None` if there is none.
     wipe: Option<Wipe>,
@@ -82,7 +81,6 @@ pub(super) struct View {
     /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`]. It does not include the
     /// scale of the monitor.
     pub(super) text_scale: f32,
-    /// Whether the pixel under the pointer is described.
     pub(super) describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
     pub(super) pointed: Option<(u32, u32)>,
@@ -98,10 +96,9 @@ pub(super) struct View {
     /// Question about unsaved changes; `None` if there is none.
     pub(super) question: Option<Question>,
     figures: PanelTexture,
-    /// Time of the frame whose figures are displayed; at first that of opening.
-    figures_time: Instant,
+    /// Time of the frame whose figures are displayed; `None` before the first.
+    figures_time: Option<Instant>,
     legend: PanelTexture,
-    pool: ThreadPool,
 }
 
 /// Two pixels in opposite corners of a region, by column and row.
@@ -109,7 +106,6 @@ pub(super) type Corners = ((u32, u32), (u32, u32));
 
 /// What a user asks for by the pointer or a widget.
 pub(super) enum Request {
-    /// Executes an action, as its key does.
     Act(Action),
     /// Moves the camera; all movements of one drag are undone together.
     Move(Motion, Continuity),
@@ -127,7 +123,6 @@ pub(super) enum Request {
     Animation(Option<usize>),
     /// The pointer is on another pixel than before.
     Pointed,
-    /// A value was edited.
     Edited,
     /// Saves or opens the file whose name was typed; `None` if the user has cancelled.
     Typed(Option<std::path::PathBuf>),
@@ -149,51 +144,24 @@ const EDITOR_WIDTH: f32 = 400.0;
 
 impl View {
     /// Creates a view without a frame, which displays the first hints.
-    pub(super) fn new(
-        placement: Placement,
-        units: Units,
-        text_scale: f32,
-    ) -> Result<Self, rayon::ThreadPoolBuildError> {
-        Ok(Self {
-            frame: None,
-            debug_image: None,
-            alpha: None,
-            path: None,
-            overlay: Overlay::new(1.0),
+    pub(super) fn new(placement: Placement, units: Units, text_scale: f32) -> Self {
+        Self {
             placement,
             units,
-            shown: None,
-            reduced: None,
-            has_hints: true,
-            wipe: None,
-            selects_region: false,
-            selection: None,
-            drag: None,
-            zoom: Zoom::default(),
             text_scale,
-            describes_pixel: false,
-            pointed: None,
-            pixel_info: None,
-            keys: KeyList::default(),
-            editor: Editor::default(),
-            editor_height: 0.0,
-            messages: Messages::default(),
-            prompt: None,
-            question: None,
-            figures: PanelTexture::new("figures"),
-            figures_time: Instant::now(),
-            legend: PanelTexture::new("legend"),
-            pool: session::tone_mapping_pool()?,
-        })
+            has_hints: true,
+            ..Self::default()
+        }
     }
 
     /// Displays a new frame. If a debug image is displayed, it stays, and only the frame's statistics are displayed.
     pub(super) fn update(&mut self, frame: DisplayFrame) {
         // Figures that change more often cannot be read.
         let rests = matches!(frame.state, State::Paused { .. } | State::Done);
-        if rests || self.figures_time.elapsed() >= FIGURES_INTERVAL {
+        let is_recent = |time: Instant| time.elapsed() < FIGURES_INTERVAL;
+        if rests || !self.figures_time.is_some_and(is_recent) {
             self.figures.forget();
-            self.figures_time = Instant::now();
+            self.figures_time = Some(Instant::now());
         }
         let last = self.frame.as_ref();
         let is_same = last.is_some_and(|last| last.has_same_picture(&frame));
@@ -266,7 +234,6 @@ impl View {
         self.hide_path() || self.messages.close()
     }
 
-    /// Ends the selection of a region. Returns whether one was in progress.
     pub(super) fn end_selection(&mut self) -> bool {
         self.selection = None;
         std::mem::take(&mut self.selects_region)
@@ -321,7 +288,6 @@ impl View {
         monitor_scale.max(scale_for(size.0, size.1)) * self.text_scale
     }
 
-    /// Displays the whole picture again.
     pub(super) fn show_whole_picture(&mut self) {
         self.zoom = Zoom::default();
     }
@@ -356,7 +322,7 @@ impl View {
     ) -> Vec<Request> {
         let mut requests = Vec::new();
         let scale = ui.pixels_per_point();
-        if self.overlay.scale() != scale {
+        if self.overlay.scale != scale {
             self.overlay = Overlay::new(scale);
             self.figures.forget();
             self.legend.forget();

@@ -39,7 +39,7 @@ use super::{
 use crate::{
     Error,
     error::report,
-    overlay::{self, FigureFormat},
+    overlay::{self, Detail, FigureFormat},
     session::{
         self, Action, Change, Continuity, EditState, Ended, InspectedPath, Message, Motion,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
@@ -85,7 +85,6 @@ pub(super) struct Viewer {
 /// Why a window closes although the user has not closed it, so that nobody is asked about unsaved changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CloseCause {
-    /// The display has destroyed the window.
     Destroyed,
     /// The graphics card that draws the window has failed.
     Lost,
@@ -113,12 +112,12 @@ impl Viewer {
         wake: EventLoopProxy<Wake>,
     ) -> Result<Self, (Box<Renderer>, String)> {
         let settings = Settings::load();
-        let parts = Screen::open(
+        let screen = Screen::open(
             event_loop,
             &format!("{} – raysieve", name(&scene.path)),
             |monitor| {
                 settings.size.unwrap_or_else(|| {
-                    let panel = overlay::panel_width(1.0);
+                    let panel = overlay::panel_width(Detail::Full, 1.0);
                     let has_bar = scene.timeline.is_some();
                     let bar = if has_bar {
                         f64::from(TIME_BAR_HEIGHT)
@@ -134,16 +133,12 @@ impl Viewer {
             settings.position,
             renderer.gpus().is_empty(),
             wake.clone(),
-        )
-        .and_then(|screen| {
-            let view = View::new(settings.statistics, settings.units, settings.text_scale)
-                .map_err(|error| error.to_string())?;
-            Ok((screen, view))
-        });
-        let (screen, mut view) = match parts {
-            Ok(parts) => parts,
+        );
+        let screen = match screen {
+            Ok(screen) => screen,
             Err(reason) => return Err((renderer, reason)),
         };
+        let mut view = View::new(settings.statistics, settings.units, settings.text_scale);
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
@@ -176,7 +171,6 @@ impl Viewer {
         })
     }
 
-    /// Executes an action.
     pub(super) fn act(&mut self, action: Action) {
         let hinted = self.view.hide_hints();
         self.view.editor.refusal = None;
@@ -382,7 +376,6 @@ impl Viewer {
         .min()
     }
 
-    /// Draws the window.
     pub(super) fn draw(&mut self) {
         self.run_widgets();
         if let Some(question) = &mut self.view.question {

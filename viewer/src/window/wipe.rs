@@ -35,7 +35,6 @@ const REACH: f32 = 8.0;
 const KEY_STEP: f32 = 0.02;
 
 impl Wipe {
-    /// Creates a comparison with an image, with the line in the middle.
     pub(super) fn new(image: Arc<ComparisonImage>) -> Self {
         Self {
             image,

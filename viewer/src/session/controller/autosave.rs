@@ -49,10 +49,8 @@ pub(super) struct AutosaveFile {
     has_reported: bool,
 }
 
-/// A file that the viewer has written.
 struct WrittenFile {
     path: PathBuf,
-    /// Path of the scene with the edits.
     scene: PathBuf,
     mark: FileMark,
 }

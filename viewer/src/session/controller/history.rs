@@ -25,7 +25,6 @@ pub(super) struct History {
 enum Step {
     /// A camera movement or a change of projection or lens.
     View(Camera),
-    /// An edit of a part of the scene.
     Part(Part, PartState),
 }
 
@@ -33,9 +32,7 @@ enum Step {
 /// half a second, or continues the same drag. Key presses count too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gesture {
-    /// Movements of the camera.
     View,
-    /// Edits of the field of this name of a part.
     Field(Part, &'static str),
 }
 

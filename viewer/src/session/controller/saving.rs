@@ -148,7 +148,6 @@ impl Session {
 }
 
 impl UnsavedChanges {
-    /// Returns the path of the scene's file.
     pub(super) fn scene_path(&self) -> &Path {
         self.scene.path()
     }

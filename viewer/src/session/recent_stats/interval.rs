@@ -19,7 +19,6 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// Returns the statistics as an interval.
     pub(super) fn of(stats: &Stats) -> Self {
         let mut interval = Self::default();
         interval.add(stats, 1.0);

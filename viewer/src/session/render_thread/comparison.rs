@@ -25,11 +25,8 @@ use raysieve::{
 
 /// A comparison of strategies in progress.
 pub(super) struct RunningComparison {
-    /// The film of the render.
     pub(super) film: Part,
-    /// The samples of the render.
     samples: Samples,
-    /// Whether hits are sorted after the comparison.
     sort_hits: SortHits,
     /// Strategy that is selected after the comparison.
     pub(super) chosen: Strategy,
@@ -48,7 +45,6 @@ pub(super) struct RunningComparison {
     number: usize,
     /// Seconds of the turns of the first round, which is not recorded.
     first_seconds: Vec<f64>,
-    /// Whether the comparison is paused.
     pub(super) is_paused: bool,
     /// Picture of the film, which is displayed meanwhile.
     pub(super) picture: Arc<Picture>,
@@ -85,7 +81,6 @@ impl RunningComparison {
         (self.rounds + self.turns) % self.methods.len().max(1)
     }
 
-    /// Returns the progress for display.
     pub(super) fn progress(&self) -> ComparisonProgress {
         let methods = self.methods.len().max(1);
         let done = self.rounds * methods + self.turns;
@@ -281,7 +276,7 @@ impl RenderThreadState {
         let commands = &self.commands;
         self.renderer.set_pace(Pace::Watched(WAVE));
         let enough = |samples: u32| {
-            commands.is_closed() || commands.has_pending() || is_adaptive && samples >= wanted
+            commands.is_closed() || commands.has_changed() || is_adaptive && samples >= wanted
         };
         let is_complete = !self.renderer.advance_until(&enough)?;
         self.renderer.finish_waves()?;

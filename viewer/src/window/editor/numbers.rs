@@ -16,10 +16,7 @@ pub(super) fn rounded(value: f32) -> f32 {
 pub(super) fn edited(value: f64, kind: &NumberKind) -> f32 {
     let value = value as f32;
     // A typed number keeps its digits.
-    match kind.is_whole {
-        true => value.round(),
-        false => value,
-    }
+    if kind.is_whole { value.round() } else { value }
 }
 
 /// Formats a number with about four significant digits, without its unit. A named number is replaced by its name.
@@ -69,39 +66,4 @@ pub(super) fn kept(old: Vec3, new: Vec3) -> Vec3 {
         false => new[place],
     };
     Vec3::new(channel(0), channel(1), channel(2))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KIND: NumberKind = NumberKind {
-        unit: "m",
-        min: 0.0,
-        max: 10.0,
-        slider: (0.0, 10.0),
-        is_logarithmic: false,
-        is_whole: false,
-        names: &[],
-    };
-
-    #[test]
-    fn an_unchanged_text_keeps_all_digits() {
-        let refused = RefCell::new(None);
-        let old = 0.570_068;
-        let shown = number(old, &KIND);
-        assert_eq!(shown, "0.5701");
-        assert_eq!(parsed(&shown, old, &KIND, &refused), Some(f64::from(old)));
-        assert_eq!(parsed("0,25 m", old, &KIND, &refused), Some(0.25));
-        assert_eq!(refused.take(), None);
-        assert_eq!(parsed("7--", old, &KIND, &refused), None);
-        assert_eq!(refused.take(), Some("7--".to_owned()));
-    }
-
-    #[test]
-    fn channels_that_nobody_changed_keep_their_digits() {
-        let old = Vec3::new(0.570_068, 0.123_456, 0.9);
-        let new = Vec3::new(0.5701, 0.1235, 0.4);
-        assert_eq!(kept(old, new), Vec3::new(0.570_068, 0.123_456, 0.4));
-    }
 }

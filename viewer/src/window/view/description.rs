@@ -118,7 +118,6 @@ impl View {
     }
 }
 
-/// Returns the color of a kind of segment.
 fn line_color(kind: SegmentKind) -> Color {
     match kind {
         SegmentKind::Path => PATH,
@@ -128,7 +127,6 @@ fn line_color(kind: SegmentKind) -> Color {
     }
 }
 
-/// Returns the description of a path as lines of text.
 fn lines(ui: &Ui, record: &PathRecord) -> Vec<LayoutJob> {
     let [column, row] = record.pixel;
     let [red, green, blue] = record.radiance.to_array();

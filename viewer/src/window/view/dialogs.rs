@@ -13,9 +13,7 @@ use crate::{
 /// What is about to happen, and would lose unsaved changes.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::window) enum Pending {
-    /// Quits the program.
     Quit,
-    /// Opens this file.
     Open(PathBuf),
 }
 
@@ -36,7 +34,6 @@ pub(in crate::window) struct Question {
 pub(in crate::window) enum Answer {
     /// Saves the changes first.
     Save,
-    /// Loses the changes.
     Discard,
     /// Does not do what was requested.
     Cancel,

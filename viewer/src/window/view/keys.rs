@@ -8,7 +8,6 @@ use crate::{
     window::theme::color,
 };
 
-/// The list of keys, and its position.
 #[derive(Default)]
 pub(in crate::window) struct KeyList {
     is_open: bool,

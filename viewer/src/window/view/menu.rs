@@ -6,14 +6,14 @@ use egui::{
 };
 
 use super::Request;
-use crate::session::{Action, CONTROLS, Control, ScreenAction};
+use crate::session::{self, Action, Control, HELP, ScreenAction};
 
 /// Adds the button of the menu. Its submenus are the groups of the list of keys.
 pub(super) fn show(ui: &mut Ui, requests: &mut Vec<Request>) {
     let button = ui.menu_button("Menu", |ui| {
         let mut headings = Vec::new();
         let mut open = None;
-        for group in CONTROLS.chunk_by(|_, next| next.heading.is_none()) {
+        for group in HELP.controls.chunk_by(|_, next| next.heading.is_none()) {
             let heading = group.first().and_then(|control| control.heading);
             // The font lacks the arrow of egui.
             let heading = Button::new(heading.unwrap_or_default()).right_text("▸");
@@ -41,7 +41,7 @@ fn submenu(ui: &mut Ui, group: &[Control], requests: &mut Vec<Request>) -> Vec<I
         let mut known: Vec<Action> = Vec::new();
         let first = control.keys.first().map(|(_, action)| *action);
         let is_single = control.keys.iter().all(|(_, other)| Some(*other) == first);
-        for (key, action) in control.keys {
+        for (key, action) in &control.keys {
             // Flying needs a key that is held.
             if known.contains(action) || matches!(action, Action::Fly(_)) {
                 continue;
@@ -126,6 +126,12 @@ fn follow_arrows(ui: &Ui, items: &[Id]) {
             memory.request_focus(item);
         }
     });
+}
+
+/// Adds a button of an action, with a tooltip. Returns whether it was clicked.
+pub(in crate::window) fn tool(ui: &mut Ui, label: &str, action: Action) -> bool {
+    let button = ui.button(label);
+    button.on_hover_text(session::tooltip(action)).clicked()
 }
 
 /// Adds a list of values with their names. Returns its button and the value that the user selects.

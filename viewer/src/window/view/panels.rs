@@ -6,7 +6,7 @@ use egui::{
     Tooltip, Ui, UiBuilder, WidgetInfo, WidgetType,
 };
 
-use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect};
+use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect, tool};
 use crate::{
     overlay::{Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
     session::{Action, Change, DisplayFrame, ScreenAction, Session},
@@ -15,8 +15,8 @@ use crate::{
 use raysieve::render::stats::Stats;
 
 /// A panel that is drawn on the CPU and displayed as a texture, which is kept until the content changes.
+#[derive(Default)]
 pub(super) struct PanelTexture {
-    name: &'static str,
     texture: Option<TextureHandle>,
     /// Size of the region in which the panel was drawn in physical pixels; `None` if it must be drawn again.
     drawn_in: Option<(u32, u32)>,
@@ -36,27 +36,18 @@ const TOOLTIP_HEIGHT: f32 = 100.0;
 const TOOL_BAR_HEIGHT: f32 = 22.0;
 
 impl PanelTexture {
-    pub(super) fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            texture: None,
-            drawn_in: None,
-            area: None,
-            rows: Vec::new(),
-        }
-    }
-
     /// Makes the panel be drawn again.
     pub(super) fn forget(&mut self) {
         self.drawn_in = None;
     }
 
-    /// Displays the panel in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
+    /// Displays the panel of this name in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
     /// transparent RGBA bytes of the region's size. Rows are texts for screen readers. They are tooltips too if `tooltips` tells where,
     /// beside or above the region, for want of room below the panel. Returns the area of the panel in the window in points; `None` if there is no room.
     fn show(
         &mut self,
         ui: &Ui,
+        name: &str,
         region: Area,
         tooltips: Option<RectAlign>,
         draw: impl FnOnce(&mut [u8], (u32, u32)) -> Option<StatsPanel>,
@@ -69,7 +60,7 @@ impl PanelTexture {
             self.area = drawn.as_ref().map(|panel| panel.area);
             self.rows = drawn.map(|panel| panel.rows).unwrap_or_default();
             if let Some(area) = self.area {
-                self.upload(ui, &rgba, size.0 as usize, area);
+                self.upload(ui, name, &rgba, size.0 as usize, area);
             }
         }
         let (area, texture) = (self.area?, self.texture.as_ref()?);
@@ -82,7 +73,7 @@ impl PanelTexture {
         ui.painter()
             .image(texture.id(), rect, WHOLE, Color32::WHITE);
         for (number, row) in self.rows.iter().enumerate() {
-            let id = Id::new((self.name, number));
+            let id = Id::new((name, number));
             let area = to_rect(moved(row.area), scale);
             // The edge between two rows belongs to one of them.
             let area = area.with_max_y(area.bottom() - 0.1);
@@ -114,7 +105,7 @@ impl PanelTexture {
     }
 
     /// Copies the area of an image with `width` pixels per row to the texture.
-    fn upload(&mut self, ui: &Ui, rgba: &[u8], width: usize, area: Area) {
+    fn upload(&mut self, ui: &Ui, name: &str, rgba: &[u8], width: usize, area: Area) {
         let (x, y) = (area.x.max(0) as usize, area.y.max(0) as usize);
         let wide = (area.width.max(0) as usize).min(width - x);
         let rows = rgba.chunks_exact(4 * width).skip(y);
@@ -129,10 +120,8 @@ impl PanelTexture {
         match &mut self.texture {
             Some(texture) => texture.set(image, TextureOptions::NEAREST),
             None => {
-                let texture = ui
-                    .ctx()
-                    .load_texture(self.name, image, TextureOptions::NEAREST);
-                self.texture = Some(texture);
+                let context = ui.ctx();
+                self.texture = Some(context.load_texture(name, image, TextureOptions::NEAREST));
             }
         }
     }
@@ -193,9 +182,11 @@ impl View {
             false if is_beside => Some(RectAlign::LEFT_START),
             false => Some(RectAlign::TOP_START),
         };
-        let panel = self.figures.show(ui, room, tooltips, |rgba, size| {
-            overlay.draw_stats(rgba, size, &figures)
-        });
+        let panel = self
+            .figures
+            .show(ui, "figures", room, tooltips, |rgba, size| {
+                overlay.draw_stats(rgba, size, &figures)
+            });
         let whole = to_rect(region, scale);
         let below = panel.map_or(whole.top(), |panel| panel.bottom());
         is_beside.then(|| Rect::from_min_max(Pos2::new(whole.left(), below), whole.max))
@@ -207,7 +198,7 @@ impl View {
             return;
         };
         let (overlay, legend) = (&mut self.overlay, &debug_image.legend);
-        self.legend.show(ui, region, None, |rgba, size| {
+        self.legend.show(ui, "legend", region, None, |rgba, size| {
             let area = overlay.draw_legend(rgba, size, legend)?;
             let ticks: Vec<_> = legend
                 .ticks
@@ -221,38 +212,14 @@ impl View {
     }
 }
 
-/// Buttons of the tool bar: labels with their actions and explanations.
-const TOOLS: [(&str, Action, &str); 6] = [
-    (
-        "Open",
-        Action::Screen(ScreenAction::Open),
-        "open a scene or model, or an image to compare with (Ctrl o)",
-    ),
-    (
-        "Edit",
-        Action::Screen(ScreenAction::Properties),
-        "edit materials, lights, sky and lens (l)",
-    ),
-    (
-        "Pause",
-        Action::Render(Change::Pause),
-        "pause or resume the render (Space)",
-    ),
-    (
-        "Compare",
-        Action::Render(Change::CompareStrategies),
-        "measure all compaction strategies in turns, or stop that (c)",
-    ),
-    (
-        "Export",
-        Action::Screen(ScreenAction::ExportFigures),
-        "save these figures as CSV or JSON (F); Ctrl c copies them",
-    ),
-    (
-        "Keys",
-        Action::Screen(ScreenAction::Keys),
-        "list of keys and of words of the figures (?)",
-    ),
+/// Labels and actions of the tool bar.
+const TOOLS: [(&str, Action); 6] = [
+    ("Open", Action::Screen(ScreenAction::Open)),
+    ("Edit", Action::Screen(ScreenAction::Properties)),
+    ("Pause", Action::Render(Change::Pause)),
+    ("Compare", Action::Render(Change::CompareStrategies)),
+    ("Export", Action::Screen(ScreenAction::ExportFigures)),
+    ("Keys", Action::Screen(ScreenAction::Keys)),
 ];
 
 /// Width in points that each button of the tool bar may need. Those for which there is no room are in the menu only.
@@ -267,11 +234,11 @@ fn show_tool_bar(ui: &mut Ui, region: Rect, requests: &mut Vec<Request>) {
     ui.scope_builder(builder, |ui| {
         ui.horizontal(|ui| {
             menu::show(ui, requests);
-            for (label, action, help) in TOOLS {
+            for (label, action) in TOOLS {
                 if ui.available_width() < TOOL_WIDTH {
                     break;
                 }
-                if ui.button(label).on_hover_text(help).clicked() {
+                if tool(ui, label, action) {
                     requests.push(Request::Act(action));
                 }
             }

@@ -28,7 +28,6 @@ pub(super) enum Drag {
     Pan,
     /// Moves the magnified picture instead of the camera.
     Picture,
-    /// Selects the region to render.
     Region,
 }
 
@@ -36,7 +35,6 @@ pub(super) enum Drag {
 #[derive(PartialEq)]
 pub(super) struct Reduced {
     look: Look,
-    /// Divisor of its width and height.
     divisor: u32,
 }
 
@@ -76,7 +74,7 @@ impl View {
             return;
         }
         let debug_image = self.debug_image.as_deref();
-        let image = self.pool.install(|| {
+        let image = painter.pool.install(|| {
             let image = frame.to_image(reduced.look, debug_image, self.alpha.as_ref());
             reduce(image.size, image.rgba, reduced.divisor)
         });
@@ -343,7 +341,6 @@ const ARROWS: egui::EventFilter = egui::EventFilter {
     escape: false,
 };
 
-/// Returns two opposite corners of a region.
 fn corners(region: Region) -> Corners {
     let Region {
         x,

@@ -33,7 +33,6 @@ impl Keyboard {
         }
     }
 
-    /// Returns whether a fly key is held.
     pub(super) fn is_flying(&self) -> bool {
         !self.directions.is_empty()
     }
@@ -57,11 +56,8 @@ impl Keyboard {
 /// Who a pressed key belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Receiver {
-    /// The widgets.
     Widgets,
-    /// The window.
     Window,
-    /// Nobody.
     Nobody,
 }
 

@@ -7,7 +7,6 @@ use crate::{
 };
 
 impl Viewer {
-    /// Executes a request.
     pub(super) fn execute(&mut self, request: Request) {
         match request {
             Request::Act(action) => self.act(action),

@@ -1,6 +1,7 @@
 //! Saves what the window displays, on threads of its own.
 
 use std::{
+    io::Write,
     path::PathBuf,
     thread::{self, JoinHandle, ThreadId},
 };
@@ -10,42 +11,36 @@ use crate::{
     Error,
     overlay::FigureFormat,
     saved_picture::SavedPicture,
-    session::{Action, Change},
+    session::{Action, Change, EditState},
     window::{
         Wake,
         layout::Placement,
-        save::Displayed,
+        save::save_numbered,
         save_as::{
-            Choice, Dialog, Proposal, Purpose, Savable, Saved, is_same_file, proposed_name,
-            with_ending,
+            Choice, Dialog, Proposal, Purpose, check_name, is_same_file, proposed_name, with_ending,
         },
     },
 };
 use raysieve::render::output::PictureFormat;
-use raysieve_scene::catch_panics::panic_text;
+use raysieve_scene::{atomic_file::write_whole, catch_panics::panic_text};
 
-/// A saved file, or why it was not saved.
-pub(super) type SaveResult = Result<Saved, Error>;
+/// The message about a saved file, and the camera and edits if a new scene file contains all of them; or why nothing was
+/// saved.
+pub(super) type SaveResult = Result<(String, Option<EditState>), Error>;
 
 impl Viewer {
     /// Returns a copy of what is displayed, to save it; `None` before the first frame.
-    fn displayed(&self) -> Option<Displayed> {
-        Some(Displayed {
-            scene: self.session.scene().path.clone(),
-            picture: SavedPicture::new(
-                &self.session,
-                self.view.frame.clone()?,
-                self.view.debug_image.clone(),
-            ),
-            units: (self.view.placement == Placement::Overlay).then_some(self.view.units),
-        })
+    fn displayed(&self) -> Option<SavedPicture> {
+        let (frame, image) = (self.view.frame.clone()?, self.view.debug_image.clone());
+        let units = (self.view.placement == Placement::Overlay).then_some(self.view.units);
+        Some(SavedPicture::new(&self.session, frame, image, units))
     }
 
     /// Saves the picture or the debug image, never denoised, as a numbered PNG next to the scene, on a thread of its
     /// own. Does nothing before the first frame.
     pub(super) fn save(&mut self) {
         if let Some(displayed) = self.displayed() {
-            self.save_by(move || displayed.save().map(Saved::from));
+            self.save_by(move || Ok((save_numbered(&displayed)?, None)));
         }
     }
 
@@ -121,17 +116,43 @@ impl Viewer {
         if is_same_file(&path, &self.session.scene().path) {
             return self.act(Action::Render(Change::SaveCamera));
         }
-        let savable = Savable {
-            displayed,
-            figures: FigureFormat::of(&path)
-                .and_then(|format| self.view.figures_text(&self.session, format)),
-            film: PictureFormat::of(&path)
-                .filter(|&format| format == PictureFormat::Exr)
-                .map(|_| self.session.request_film()),
-            scene: self.session.scene_to_save(),
-            state: self.session.edit_state(),
-        };
-        self.save_by(move || savable.save_to(&path));
+        let scene = self.session.scene_to_save();
+        if let Err(error) = check_name(&path, &scene) {
+            return self.say_problem(error.to_string());
+        }
+        let figures = FigureFormat::of(&path)
+            .and_then(|format| self.view.figures_text(&self.session, format));
+        let (format, saved) = (PictureFormat::of(&path), path.display().to_string());
+        let to = path.clone();
+        let write = move |bytes: &[u8]| write_whole(&to, |file| file.write_all(bytes));
+        if let Some(figures) = figures {
+            return self.save_by(move || {
+                write(figures.as_bytes())?;
+                Ok((format!("figures saved to {saved}"), None))
+            });
+        }
+        match format {
+            Some(PictureFormat::Png) => self.save_by(move || {
+                write(&displayed.png(png::Compression::default())?)?;
+                Ok((format!("picture saved to {saved}"), None))
+            }),
+            Some(PictureFormat::Exr) => {
+                let film = self.session.request_film();
+                self.save_by(move || {
+                    film.write(&path)?;
+                    Ok((format!("light with all layers saved to {saved}"), None))
+                });
+            }
+            None => {
+                let state = self.session.edit_state();
+                self.save_by(move || {
+                    let (text, without) = scene.text(&path)?;
+                    write(text.as_bytes())?;
+                    let state = without.is_empty().then_some(state);
+                    Ok((format!("scene saved to {saved}{without}"), state))
+                });
+            }
+        }
     }
 
     /// Saves something on a thread of its own, which sends `Wake::Saved` at its end.
@@ -159,7 +180,7 @@ impl Viewer {
         };
         let saved = joined(self.saves.swap_remove(place));
         match saved {
-            Ok(Saved { message, state }) => {
+            Ok((message, state)) => {
                 self.saved_state = state.or(self.saved_state.take());
                 self.session.schedule_autosave();
                 self.say(message);

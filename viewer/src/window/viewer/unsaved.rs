@@ -6,7 +6,6 @@ use crate::{
     window::view::{Answer, Pending, Question},
 };
 
-/// A request to close the window.
 #[derive(Clone, Copy)]
 pub(in crate::window) enum QuitRequest {
     /// The key `q`, or the entry of the menu.
