@@ -42,7 +42,7 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, Continuity, DisplayFrame, InspectedPath, Message, Motion, PixelInfo,
+        self, Action, Alpha, Change, Continuity, DisplayFrame, InspectedPath, Message, PixelInfo,
         Session, State,
     },
 };
@@ -71,7 +71,7 @@ pub(super) struct View {
     /// Comparison of the picture with another image side by side; `None` if there is none.
     wipe: Option<Wipe>,
     /// Whether the next drag selects the region to render.
-    pub(super) selects_region: bool,
+    selects_region: bool,
     /// Two corners of the region that is being selected, by column and row; `None` if none is.
     selection: Option<Corners>,
     /// Drag of the picture in progress, and the relation of its next movement to the last one; `None` if there is none.
@@ -81,11 +81,13 @@ pub(super) struct View {
     /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`]. It does not include the
     /// scale of the monitor.
     pub(super) text_scale: f32,
-    pub(super) describes_pixel: bool,
+    describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
-    pub(super) pointed: Option<(u32, u32)>,
+    pointed: Option<(u32, u32)>,
     /// Newest answer about a pixel, which may be another one than `pointed`.
-    pub(super) pixel_info: Option<PixelInfo>,
+    pixel_info: Option<PixelInfo>,
+    /// Pixel about which the session was asked; `None` if no answer is awaited.
+    asked: Option<(u32, u32)>,
     pub(super) keys: KeyList,
     pub(super) editor: Editor,
     /// Height of the editor's panel in points when it was last displayed.
@@ -104,30 +106,16 @@ pub(super) struct View {
 /// Two pixels in opposite corners of a region, by column and row.
 pub(super) type Corners = ((u32, u32), (u32, u32));
 
-/// What a user asks for by the pointer or a widget.
+/// What a user asks for by the pointer or a widget, and the view cannot do.
 pub(super) enum Request {
+    /// Executes an action, as its key does.
     Act(Action),
-    /// Moves the camera; all movements of one drag are undone together.
-    Move(Motion, Continuity),
-    /// Shows the path of a pixel, or hides it if it is displayed already.
-    Inspect((u32, u32)),
-    /// Focuses the lens on the surface in a pixel.
-    Focus((u32, u32)),
-    /// Removes the inspected path or, without one, the messages.
-    Dismiss,
-    /// Renders only the region between two pixels, or the whole picture if they are equal.
-    Region(Corners),
-    /// Shows the animation at a time in seconds.
-    Seek(f64),
-    /// Shows an animation of the file by its index; `None` shows all.
-    Animation(Option<usize>),
-    /// The pointer is on another pixel than before.
-    Pointed,
-    Edited,
     /// Saves or opens the file whose name was typed; `None` if the user has cancelled.
     Typed(Option<std::path::PathBuf>),
     /// Answers the question about unsaved changes.
     Answer(Answer),
+    /// Displays that the session has changed.
+    Update,
 }
 
 /// Valid factors of the text's size.
@@ -208,14 +196,64 @@ impl View {
         is_shown
     }
 
-    /// Returns column and row of the pixel whose path is displayed; `None` if there is none, or if `size` is not the
-    /// size of the picture in which the path was requested.
-    pub(super) fn path_pixel(&self, size: (u32, u32)) -> Option<(u32, u32)> {
-        let path = self
-            .path
-            .as_ref()
-            .filter(|path| path.viewpoint.size == size);
-        path.map(|path| path.path_record.pixel.into())
+    /// Requests the path of the last sample of a pixel, or hides that pixel's path if it is already displayed.
+    fn inspect(&mut self, session: &Session, pixel: (u32, u32)) {
+        let is_shown = self.path.as_ref().is_some_and(|path| {
+            path.viewpoint.size == session.size() && pixel == path.path_record.pixel.into()
+        });
+        if is_shown {
+            self.hide_path();
+        } else {
+            session.inspect(pixel);
+        }
+    }
+
+    /// Lets the next drag select the region to render, or ends that.
+    pub(super) fn switch_selection(&mut self) {
+        let message = if self.end_selection() {
+            "no region selected"
+        } else {
+            self.selects_region = true;
+            "drag over the region to render; click: the whole picture"
+        };
+        self.note(message);
+    }
+
+    /// Renders only the region between two pixels, or the whole picture if they are equal.
+    fn render_region(&mut self, session: &mut Session, (from, to): Corners) {
+        self.end_selection();
+        let message = if from == to {
+            session.act(Change::WholePicture)
+        } else {
+            session.set_region(from, to)
+        };
+        self.say_any(message);
+    }
+
+    /// Describes the pixel under the pointer from now on, or no longer.
+    pub(super) fn switch_pixel(&mut self, session: &Session) {
+        self.describes_pixel = !self.describes_pixel;
+        self.asked = None;
+        self.ask_pixel(session);
+    }
+
+    /// Asks the session about the pixel under the pointer if it is to be described, unless an answer is still awaited.
+    pub(super) fn ask_pixel(&mut self, session: &Session) {
+        if self.describes_pixel
+            && self.asked.is_none()
+            && let Some(pixel) = self.pointed
+        {
+            self.asked = Some(pixel);
+            session.ask_pixel(pixel);
+        }
+    }
+
+    /// Displays the answer about a pixel, and asks about the one under the pointer if it is another by now.
+    pub(super) fn show_pixel(&mut self, session: &Session, info: PixelInfo) {
+        self.pixel_info = Some(info);
+        if self.pointed != self.asked.take() {
+            self.ask_pixel(session);
+        }
     }
 
     /// Handles Escape: closes what is uppermost, which is the question, the list of keys, the hints, the selection of a
@@ -254,24 +292,20 @@ impl View {
     /// Displays the figures in the next place, and displays a message about it.
     pub(super) fn switch_placement(&mut self) {
         self.placement = self.placement.next();
-        self.say(self.placement.message().to_owned(), MessageKind::Note);
+        self.note(self.placement.message());
     }
 
     /// Displays the table of bounces in the next units, and displays a message about it.
     pub(super) fn switch_units(&mut self) {
         self.units = self.units.next();
         self.figures.forget();
-        self.say(
-            format!("figures: {}", self.units.label()),
-            MessageKind::Note,
-        );
+        self.note(format!("figures: {}", self.units.label()));
     }
 
     /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
     pub(super) fn set_text_scale(&mut self, factor: f32) {
         self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
-        let text = format!("text size {:.0} %", 100.0 * self.text_scale);
-        self.say(text, MessageKind::Note);
+        self.note(format!("text size {:.0} %", 100.0 * self.text_scale));
     }
 
     /// Returns the displayed figures as text; `None` before the first frame.
@@ -306,9 +340,26 @@ impl View {
     }
 
     /// Displays a message for some seconds; see [`Messages::add`].
-    pub(super) fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
+    fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
         let text = message.into().for_keyboard().clone();
         self.messages.add(text, kind, Instant::now());
+    }
+
+    /// Displays a note.
+    pub(super) fn note(&mut self, note: impl Into<Message>) {
+        self.say(note, MessageKind::Note);
+    }
+
+    /// Displays a note if there is one.
+    pub(super) fn say_any(&mut self, note: Option<Message>) {
+        note.into_iter().for_each(|note| self.note(note));
+    }
+
+    /// Displays a problem, marked as an error.
+    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
+        // The problem may be the answer about a pixel.
+        self.asked = None;
+        self.say(problem, MessageKind::Problem);
     }
 
     /// Adds all widgets of the window, whose content has `size` physical pixels. Returns what the user asks for. Removes
@@ -331,12 +382,12 @@ impl View {
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
         let whole = Area::of(size);
+        let bar = self.show_time_bar(ui, whole, session, &mut requests);
         let Some(frame) = &self.frame else {
             self.show_messages(ui, to_rect(whole, scale), session);
             return requests;
         };
         let frame_size = frame.size;
-        let bar = self.show_time_bar(ui, whole, session, &mut requests);
         let above = (size.0, size.1 - bar as u32);
         let layout = {
             let stats = frame.stats_in(session.look(), self.debug_image.is_some());
@@ -408,7 +459,7 @@ impl View {
             ui.request_repaint();
         }
         if has_changed {
-            requests.push(Request::Edited);
+            requests.push(Request::Update);
         }
     }
 }

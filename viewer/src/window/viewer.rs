@@ -3,7 +3,6 @@
 mod keyboard;
 mod naming;
 mod opening;
-mod requests;
 mod saving;
 mod unsaved;
 
@@ -28,20 +27,19 @@ use self::{
 use super::{
     Wake,
     layout::window_size,
-    message::MessageKind,
     save_as::Proposal,
     screen::Screen,
     settings::Settings,
     theme::Fallback,
     title::title,
-    view::{TIME_BAR_HEIGHT, View},
+    view::{Request, TIME_BAR_HEIGHT, View},
 };
 use crate::{
     Error,
     error::report,
     overlay::{self, Detail, FigureFormat},
     session::{
-        self, Action, Change, Continuity, EditState, Ended, InspectedPath, Message, Motion,
+        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, PixelInfo,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
     },
 };
@@ -64,8 +62,6 @@ pub(super) struct Viewer {
     keyboard: Keyboard,
     /// Fonts of the system for characters that the embedded font lacks.
     fallback: Fallback,
-    /// Pixel about which the session was asked; `None` if no answer is awaited.
-    asked: Option<(u32, u32)>,
     /// Whether the user has quit, so that the event loop must end.
     pub(super) quits: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
@@ -148,7 +144,7 @@ impl Viewer {
             view.switch_wipe(image);
         }
         if let Some(message) = session.earlier_autosaves_message() {
-            view.say(message, MessageKind::Problem);
+            view.say_problem(message);
         }
         Ok(Self {
             settings,
@@ -160,7 +156,6 @@ impl Viewer {
             wake,
             keyboard: Keyboard::default(),
             fallback: Fallback::default(),
-            asked: None,
             quits: false,
             title_time: None,
             saves: Vec::new(),
@@ -181,7 +176,7 @@ impl Viewer {
                         // Printed for copying. Standard output may be closed.
                         let _ = writeln!(io::stdout(), "{message}");
                     }
-                    self.view.say(message, MessageKind::Note);
+                    self.view.note(message);
                 }
                 self.title_time = None;
                 self.update_debug_image();
@@ -190,11 +185,11 @@ impl Viewer {
             Action::Screen(ScreenAction::Overlay) => self.view.switch_placement(),
             Action::Screen(ScreenAction::Units) => self.view.switch_units(),
             Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
-            Action::Screen(ScreenAction::Pixel) => self.switch_pixel(),
+            Action::Screen(ScreenAction::Pixel) => self.view.switch_pixel(&self.session),
             Action::Screen(ScreenAction::Properties) => {
                 self.view.editor.switch(&mut self.session);
             }
-            Action::Screen(ScreenAction::Region) => self.switch_selection(),
+            Action::Screen(ScreenAction::Region) => self.view.switch_selection(),
             Action::Screen(ScreenAction::Wipe) => match self.session.compared() {
                 Some(image) => self.view.switch_wipe(image),
                 None => self.say(session::NOTHING_TO_COMPARE.to_owned()),
@@ -226,6 +221,12 @@ impl Viewer {
             Action::Screen(ScreenAction::Quit) => self.quit(QuitRequest::Key),
         }
         self.screen.refresh_soon();
+    }
+
+    /// Displays the answer about a pixel.
+    pub(super) fn show_pixel(&mut self, info: PixelInfo) {
+        self.view.show_pixel(&self.session, info);
+        self.screen.refresh();
     }
 
     /// Removes the first hints, after input that is no action.
@@ -270,7 +271,13 @@ impl Viewer {
         });
         self.screen.add_missing_fonts(&mut self.fallback);
         for request in requests {
-            self.execute(request);
+            match request {
+                Request::Act(action) => self.act(action),
+                Request::Typed(path) => self.finish_prompt(path),
+                Request::Answer(answer) => self.answer(answer),
+                Request::Update => self.title_time = None,
+            }
+            self.screen.refresh_soon();
         }
     }
 
@@ -333,15 +340,13 @@ impl Viewer {
 
     /// Displays a message in place of the previous one, but not of a problem.
     pub(super) fn say(&mut self, message: impl Into<Message>) {
-        self.view.say(message, MessageKind::Note);
+        self.view.note(message);
         self.screen.refresh();
     }
 
     /// Prints a problem, and displays it, marked as an error, before earlier problems.
     pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
-        // The problem may be the answer about a pixel.
-        self.asked = None;
-        self.view.say(problem, MessageKind::Problem);
+        self.view.say_problem(problem);
         self.screen.refresh();
     }
 
@@ -350,7 +355,8 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
-            self.move_camera(Motion::Fly(by), Continuity::ByTime);
+            self.title_time = None;
+            self.session.move_camera(Motion::Fly(by));
         }
         let flies_on = self
             .keyboard
@@ -464,12 +470,6 @@ impl Viewer {
         }
     }
 
-    fn move_camera(&mut self, motion: Motion, continuity: Continuity) {
-        self.title_time = None;
-        self.view.hide_hints();
-        self.session.move_on(motion, continuity);
-    }
-
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
     /// `TITLE_INTERVAL`.
     fn update_title(&mut self) {
@@ -488,7 +488,7 @@ impl Viewer {
         let title = title(&name, self.session.animation_in(frame), frame);
         self.screen.window.set_title(&title);
         self.title_time = Some(Instant::now());
-        self.ask_pixel();
+        self.view.ask_pixel(&self.session);
     }
 }
 

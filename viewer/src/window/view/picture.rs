@@ -88,7 +88,7 @@ impl View {
         &mut self,
         ui: &mut Ui,
         texture: TextureId,
-        session: &Session,
+        session: &mut Session,
         requests: &mut Vec<Request>,
     ) {
         let Some(fitted) = self.shown else {
@@ -130,7 +130,7 @@ impl View {
         ui: &Ui,
         fitted: &Fitted,
         response: &Response,
-        session: &Session,
+        session: &mut Session,
         requests: &mut Vec<Request>,
     ) {
         let scale = ui.pixels_per_point();
@@ -148,31 +148,33 @@ impl View {
         };
         if pointed != self.pointed {
             self.pointed = pointed;
-            requests.push(Request::Pointed);
+            self.ask_pixel(session);
         }
         let modifiers = ui.input(|input| input.modifiers);
         if response.clicked()
             && let Some(pixel) = response.interact_pointer_pos().and_then(pixel_at)
         {
             match (self.selects_region, modifiers.ctrl, modifiers.shift) {
-                (true, ..) => requests.push(Request::Region((pixel, pixel))),
-                (_, true, _) => requests.push(Request::Focus(pixel)),
-                (_, _, false) => requests.push(Request::Inspect(pixel)),
+                (true, ..) => self.render_region(session, (pixel, pixel)),
+                (_, true, _) => self.say_any(session.focus(pixel)),
+                (_, _, false) => self.inspect(session, pixel),
                 _ => {}
             }
+            requests.push(Request::Update);
         }
         if response.secondary_clicked() {
-            requests.push(Request::Dismiss);
+            self.close_path_or_messages();
+            requests.push(Request::Update);
         }
-        self.handle_drag(ui, fitted, response, &pixel_at, requests);
+        self.handle_drag(ui, fitted, response, &pixel_at, (session, requests));
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch {
             self.drag = None;
-            let zoom = Motion::Zoom(touch.zoom_delta);
-            requests.push(Request::Move(zoom, Continuity::ByTime));
+            session.move_camera(Motion::Zoom(touch.zoom_delta));
+            requests.push(Request::Update);
         }
         if response.contains_pointer() {
-            self.handle_wheel(ui, fitted, requests);
+            self.handle_wheel(ui, fitted, session, requests);
         }
     }
 
@@ -182,7 +184,7 @@ impl View {
         fitted: &Fitted,
         response: &Response,
         pixel_at: &dyn Fn(Pos2) -> Option<(u32, u32)>,
-        requests: &mut Vec<Request>,
+        (session, requests): (&mut Session, &mut Vec<Request>),
     ) {
         let (scale, modifiers) = (ui.pixels_per_point(), ui.input(|input| input.modifiers));
         let mut delta = response.drag_delta();
@@ -206,8 +208,9 @@ impl View {
         let (right, down) = (delta.x * scale, delta.y * scale);
         if (response.dragged() || response.drag_stopped()) && delta != egui::Vec2::ZERO {
             let mut move_by = |motion, continuity: &mut Continuity| {
-                let continuity = std::mem::replace(continuity, Continuity::Continues);
-                requests.push(Request::Move(motion, continuity));
+                session.move_on(motion, *continuity);
+                *continuity = Continuity::Continues;
+                requests.push(Request::Update);
             };
             match &mut self.drag {
                 Some((Drag::Turn, continuity)) => {
@@ -232,7 +235,9 @@ impl View {
         {
             *to = nearest_pixel(fitted, frame.size, at, scale);
             if response.drag_stopped() {
-                requests.push(Request::Region((*from, *to)));
+                let region = (*from, *to);
+                self.render_region(session, region);
+                requests.push(Request::Update);
             }
         }
         if response.drag_stopped() {
@@ -240,7 +245,13 @@ impl View {
         }
     }
 
-    fn handle_wheel(&mut self, ui: &Ui, fitted: &Fitted, requests: &mut Vec<Request>) {
+    fn handle_wheel(
+        &mut self,
+        ui: &Ui,
+        fitted: &Fitted,
+        session: &mut Session,
+        requests: &mut Vec<Request>,
+    ) {
         let scale = ui.pixels_per_point();
         let wheel = |event: &Event| match *event {
             Event::MouseWheel {
@@ -264,7 +275,8 @@ impl View {
         let mut fitted = *fitted;
         for (notches, is_ctrl) in turns {
             if !is_ctrl {
-                requests.push(Request::Move(Motion::Dolly(notches), Continuity::ByTime));
+                session.move_camera(Motion::Dolly(notches));
+                requests.push(Request::Update);
                 continue;
             }
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
