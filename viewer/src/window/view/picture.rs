@@ -5,6 +5,8 @@ use egui::{
     Stroke, TextureId, Ui, WidgetInfo, WidgetType,
 };
 
+use glam::DVec2;
+
 use super::{Corners, Request, View, to_rect};
 use crate::{
     overlay::{fitted::Fitted, pixels::short},
@@ -136,7 +138,7 @@ impl View {
         let scale = ui.pixels_per_point();
         let size = session.size();
         let pixel_at = |at: Pos2| {
-            let pixel = fitted.pixel(f64::from(at.x * scale), f64::from(at.y * scale));
+            let pixel = fitted.pixel(in_pixels(at, scale));
             // The displayed picture may be larger than one that was just requested.
             pixel.filter(|&(column, row)| column < size.0 && row < size.1)
         };
@@ -220,7 +222,7 @@ impl View {
                     move_by(Motion::Pan(right / side, down / side), continuity);
                 }
                 Some((Drag::Picture, _)) => {
-                    self.zoom = fitted.moved(self.zoom, right.into(), down.into());
+                    self.zoom = fitted.moved(self.zoom, DVec2::new(right.into(), down.into()));
                     ui.request_repaint();
                 }
                 Some((Drag::Region, _)) | None => {}
@@ -231,9 +233,8 @@ impl View {
                 &mut self.selection,
                 ui.input(|input| input.pointer.latest_pos()),
             )
-            && let Some(frame) = &self.frame
         {
-            *to = nearest_pixel(fitted, frame.size, at, scale);
+            *to = fitted.nearest_pixel(in_pixels(at, scale));
             if response.drag_stopped() {
                 let region = (*from, *to);
                 self.render_region(session, region);
@@ -282,8 +283,8 @@ impl View {
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
             let max_width = f64::from(MAX_CELLS * CELL[0] * scale);
             // The middle of the pixel under the pointer stays where it is.
-            let at = [at.x, at.y].map(|place| f64::from(place * scale) + 0.5);
-            self.zoom = fitted.zoomed(self.zoom, factor, max_width, (at[0], at[1]));
+            let at = in_pixels(at, scale) + 0.5;
+            self.zoom = fitted.zoomed(self.zoom, factor, max_width, at);
             if let Some(frame) = &self.frame {
                 fitted = Fitted::new(frame.size, fitted.region, self.zoom);
             }
@@ -363,13 +364,9 @@ fn corners(region: Region) -> Corners {
     ((x, y), (x + width - 1, y + height - 1))
 }
 
-/// Returns the pixel of a picture of this size that is nearest to a position in points.
-fn nearest_pixel(fitted: &Fitted, size: (u32, u32), at: Pos2, scale: f32) -> (u32, u32) {
-    let [right, down] = fitted.fraction(f64::from(at.x * scale), f64::from(at.y * scale));
-    let along = |part: f64, length: u32| {
-        ((part.clamp(0.0, 1.0) * f64::from(length)) as u32).min(length - 1)
-    };
-    (along(right, size.0), along(down, size.1))
+/// Converts a position in points to physical pixels.
+fn in_pixels(at: Pos2, scale: f32) -> DVec2 {
+    DVec2::new((at.x * scale).into(), (at.y * scale).into())
 }
 
 /// Outlines the region between two pixels of a fitted picture, given by column and row, which belong to it.
