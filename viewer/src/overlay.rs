@@ -14,23 +14,21 @@ mod entry;
 mod export;
 mod head;
 mod strategies;
-mod table;
 pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
-mod bars;
 pub(crate) mod pixels;
 #[cfg(test)]
 mod tests;
 mod plots;
 
-use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, TypeFace, cells};
 use colors::{DIM, PANEL};
+use columns::Scales;
 use columns::{NATURAL_WIDTH, Table, full_width};
 use content::{Form, Line, Row, length};
 use description::describe;
-use table::Scales;
+use plots::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 
 pub(crate) use export::figures_as;
 pub use export::{FigureFormat, export};

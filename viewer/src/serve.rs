@@ -14,8 +14,6 @@ mod encode;
 mod broadcast;
 mod messages;
 mod pages;
-mod user_messages;
-mod values;
 mod viewer;
 
 use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};

@@ -11,7 +11,6 @@ mod controller;
 mod controls;
 mod debug_views;
 mod derived_image;
-mod difference;
 mod editing;
 mod events;
 mod film;
@@ -19,12 +18,9 @@ mod frame_pacing;
 mod inspection;
 mod light_groups;
 mod loader;
-mod message;
 mod newest_request;
 mod noise_history;
-mod oidn_image;
 mod orbit;
-mod pending;
 mod quantile;
 mod recent_stats;
 mod render_thread;
@@ -34,6 +30,7 @@ mod tests;
 mod transparency;
 mod inspection_scene;
 
+pub(crate) use commands::Pending;
 pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
     SessionEvent,
@@ -44,14 +41,13 @@ pub(crate) use controls::{
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
+pub(crate) use events::Message;
 pub(crate) use events::RenderEvent;
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
-pub(crate) use message::Message;
 pub(crate) use noise_history::NoisePoint;
-pub(crate) use pending::Pending;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};

@@ -16,9 +16,10 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{AnimationStatus, Editor, Path, PixelDescription, Status, ViewerRequest},
+    messages::{
+        AnimationStatus, Editor, Path, PixelDescription, Status, UserMessages, ViewerRequest,
+    },
     notifier::Notifier,
-    user_messages::UserMessages,
 };
 use crate::{
     overlay::{

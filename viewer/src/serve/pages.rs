@@ -15,7 +15,7 @@ use super::{
     access::{Access, HEADERS},
     broadcast::Broadcaster,
     connections::Newcomer,
-    downloads, values, viewer,
+    downloads, viewer,
 };
 use crate::{chart, overlay::FigureFormat};
 use raysieve::stages::Stage;
@@ -101,7 +101,7 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .route("/film.exr", get(downloads::film))
         .route("/scene.ron", get(downloads::scene))
         .route("/stats.json", get(stats))
-        .route("/values.json", get(values::values))
+        .route("/values.json", get(downloads::values))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))
         .layer(middleware::from_fn_with_state(Arc::new(access), guard))
         .with_state(broadcaster)

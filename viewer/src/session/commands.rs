@@ -1,13 +1,15 @@
-//! Commands to the render thread. Commands that are not executed yet are merged, so at most one of each kind is
-//! pending.
+//! Commands to the render thread, and what else threads ask of another thread: it is merged until that thread takes it, so
+//! that at most one command of each kind is pending.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    mem,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    time::Instant,
+};
 
 use compaction::select::Strategy;
 
-use super::{
-    film::FilmRequest, inspection::PathQuery, inspection_scene::InspectionScene, pending::Pending,
-};
+use super::{film::FilmRequest, inspection::PathQuery, inspection_scene::InspectionScene, lock};
 use raysieve::render::{region::Region, renderer::Renderer};
 use raysieve_scene::Camera;
 
@@ -81,5 +83,59 @@ impl Pending<Commands> {
     /// Returns whether the sender has been dropped.
     pub(super) fn is_closed(&self) -> bool {
         self.peek(|commands| commands.closed)
+    }
+}
+
+/// Requests or events that are pending, as fields of `T`. Any thread may change them, and one thread takes all at once.
+#[derive(Default)]
+pub(crate) struct Pending<T> {
+    state: Mutex<PendingState<T>>,
+    /// Tells the taking thread that there is a change.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct PendingState<T> {
+    pending: T,
+    /// Whether `pending` was changed since it was last taken.
+    has_changed: bool,
+}
+
+impl<T: Default> Pending<T> {
+    /// Changes what is pending, and wakes the thread that takes it.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut T)) {
+        let mut state = lock(&self.state);
+        change(&mut state.pending);
+        state.has_changed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for a change, but no longer than `until` if it is given. Takes what is pending, which is the default if
+    /// `until` has passed without a change.
+    pub(crate) fn take(&self, until: Option<Instant>) -> T {
+        let state = lock(&self.state);
+        let is_idle = |state: &mut PendingState<T>| !state.has_changed;
+        let mut state = match until {
+            Some(until) => {
+                let time = until.saturating_duration_since(Instant::now());
+                let waited = self.changed.wait_timeout_while(state, time, is_idle);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let waited = self.changed.wait_while(state, is_idle);
+                waited.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        mem::take(&mut *state).pending
+    }
+
+    /// Returns whether there was a change since the last call of [`take`](Self::take).
+    pub(super) fn has_changed(&self) -> bool {
+        lock(&self.state).has_changed
+    }
+
+    /// Calls `read` with what is pending, without taking it.
+    pub(super) fn peek<R>(&self, read: impl FnOnce(&T) -> R) -> R {
+        read(&lock(&self.state).pending)
     }
 }

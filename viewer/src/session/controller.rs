@@ -8,7 +8,6 @@ mod scene_edits;
 mod scenes;
 mod saving;
 mod display;
-mod region;
 
 use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
 
@@ -29,11 +28,10 @@ use super::{
     debug_views::DebugViewThread,
     derived_image::DerivedImageThread,
     editing::Editing,
-    events::{EventSender, RenderEvent},
+    events::{EventSender, Message, RenderEvent},
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
     loader::{Loaded, Loader},
-    message::Message,
     orbit::Orbit,
     render_thread::RenderThread,
     transparency::AlphaThread,

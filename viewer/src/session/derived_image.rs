@@ -1,5 +1,5 @@
-//! Computes images from the displayed picture, such as the error map or the picture without noise, on a thread of their
-//! own.
+//! Computes images from the displayed picture, on a thread of their own: its error map, which shows the difference from
+//! the image of `--compare`, and the picture denoised by Open Image Denoise.
 
 use std::{io, sync::Arc, time::Instant};
 
@@ -10,12 +10,21 @@ use super::{
     tone_mapping_pool,
 };
 use raysieve::{
-    film::picture::Picture,
+    film::picture::{
+        Picture,
+        comparison::{Compared, ComparisonImage},
+        flip,
+        transparency::to_rgba8,
+    },
     inspect::{
         aovs::{Aov, Aovs},
-        debug_view::DebugImage,
+        debug_view::{DebugImage, DebugView, Legend},
     },
-    render::output::Look,
+    render::{
+        oidn::{GUIDES, Oidn},
+        output::Look,
+    },
+    stages::Preview,
 };
 
 /// An image that is computed from the picture and displayed instead of it.
@@ -126,5 +135,115 @@ impl AovCache {
             }
         };
         Ok(&self.last.insert(traced).1)
+    }
+}
+
+/// Number of colors of the legend's bar.
+const BAR_STEPS: u16 = 33;
+
+/// Returns the name of an image with which the picture is compared, with a remark unless the scene is shown at the time of
+/// the image.
+pub(super) fn image_label(image: &ComparisonImage, is_at_compared_time: bool) -> String {
+    let name = image.path().file_name().unwrap_or_default();
+    let remark = match is_at_compared_time {
+        true => "",
+        false => ", of another time",
+    };
+    format!("{}{remark}", name.to_string_lossy())
+}
+
+/// Computes the error map of a picture, with its legend. The picture has the size of `image`. `traced` has the alpha of
+/// its view if that is transparent.
+pub(super) fn error_map(
+    image: &ComparisonImage,
+    request: &DerivedImageRequest,
+    traced: &Aovs,
+) -> DebugImage {
+    let DerivedImageRequest {
+        picture,
+        look,
+        samples,
+        is_at_compared_time,
+        ..
+    } = request;
+    let difference = image.compare(
+        Compared::Picture(picture, traced.alpha()),
+        look.exposure_stops,
+        look.tone,
+    );
+    let bar = (0..BAR_STEPS).map(|step| flip::color(f32::from(step) / f32::from(BAR_STEPS - 1)));
+    let ticks = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")];
+    let summary = difference.summary;
+    DebugImage {
+        debug_view: DebugView::Light,
+        size: (picture.width, picture.height),
+        rgba: difference.map(),
+        legend: Legend {
+            title: format!(
+                "FLIP, difference from {}",
+                image_label(image, *is_at_compared_time)
+            ),
+            bar: bar.collect(),
+            ticks: ticks.map(|(place, text)| (place, text.to_owned())).to_vec(),
+            note: format!(
+                "mean {:.4}, 95 % below {:.4}, at {samples} samples",
+                summary.mean, summary.quantile_95
+            ),
+        },
+    }
+}
+
+/// Denoises pictures, and keeps what the next picture may need again.
+pub(super) struct OidnImages {
+    oidn: Oidn,
+    /// Albedo, normal and alpha of the view.
+    guides: AovCache,
+    /// The last denoised picture, and the progress of the picture.
+    denoised: Option<((u64, f64), Preview)>,
+}
+
+impl OidnImages {
+    /// Creates a denoiser that has seen no picture.
+    pub(super) fn new(oidn: Oidn) -> Self {
+        Self {
+            oidn,
+            guides: AovCache::new(&GUIDES),
+            denoised: None,
+        }
+    }
+
+    /// Returns the denoised picture as an image. Denoises only if the picture is another one than the last, and not if
+    /// only exposure or tone curve have changed.
+    ///
+    /// # Errors
+    /// A message on one line if the first hits cannot be traced, or if the program of Open Image Denoise fails.
+    pub(super) fn image(&mut self, request: &DerivedImageRequest) -> Result<DebugImage, String> {
+        let guides = self.guides.of(&request.view)?;
+        let denoised = match self.denoised.take() {
+            Some((progress, denoised)) if progress == request.progress => denoised,
+            _ => {
+                let denoised = self.oidn.denoise(&request.picture, guides);
+                denoised.map_err(|error| error.line())?
+            }
+        };
+        let (picture, look) = (&denoised.picture, request.look);
+        let rgba = to_rgba8(picture, guides.alpha(), look.exposure_stops, look.tone);
+        let image = DebugImage {
+            debug_view: DebugView::Light,
+            size: (request.picture.width, request.picture.height),
+            rgba,
+            legend: Legend {
+                title: "denoised by Open Image Denoise".to_owned(),
+                bar: Vec::new(),
+                ticks: Vec::new(),
+                note: format!(
+                    "{} samples, {:.1} s",
+                    request.samples,
+                    denoised.milliseconds / 1e3
+                ),
+            },
+        };
+        self.denoised = Some((request.progress, denoised));
+        Ok(image)
     }
 }

@@ -3,7 +3,6 @@
 
 mod comparison;
 mod execute;
-mod fallback;
 mod film;
 mod region;
 
@@ -19,14 +18,13 @@ use serde::Serialize;
 use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
     DisplayFrame,
-    commands::{CommandSender, Commands},
+    commands::{CommandSender, Commands, Pending},
     events::EventSender,
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
     inspection_scene::InspectionScene,
     lock,
     noise_history::NoiseHistory,
-    pending::Pending,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;

@@ -2,7 +2,6 @@
 
 mod description;
 mod dialogs;
-mod keys;
 mod menu;
 mod panels;
 mod picture;
@@ -22,7 +21,7 @@ pub(super) use self::{
     time_bar::HEIGHT as TIME_BAR_HEIGHT,
 };
 use self::{
-    keys::KeyList,
+    menu::KeyList,
     panels::PanelTexture,
     picture::{Drag, Reduced},
 };

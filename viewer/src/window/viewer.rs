@@ -1,8 +1,6 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
 mod keyboard;
-mod naming;
-mod opening;
 mod saving;
 mod unsaved;
 

@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
+    events::Message,
     loader::{FRAME_RATE, LoadRequest, PoseRequest, PoseTime},
-    message::Message,
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
 

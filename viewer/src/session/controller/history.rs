@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Session;
-use crate::session::{editing::described, message::Message};
+use crate::session::{editing::described, events::Message};
 use raysieve_scene::{Camera, Part, PartState, Scene};
 
 /// The steps that can be undone and redone.

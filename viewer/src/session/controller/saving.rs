@@ -12,9 +12,9 @@ use crate::{
     error::report,
     session::{
         editing::described,
+        events::Message,
         film::RequestedFilm,
         loader::shown_options,
-        message::Message,
         orbit::have_same_lens,
         render_thread::{Ended, has_failed},
     },

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
+    events::Message,
     inspection::InspectedPath,
     light_groups::{NUMBER, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
-    message::Message,
     orbit::Orbit,
 };
 use raysieve_scene::{

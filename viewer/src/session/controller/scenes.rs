@@ -5,9 +5,9 @@ use std::{mem, path::PathBuf, sync::Arc};
 use super::{History, Playback, Session, SessionEvent};
 use crate::session::{
     commands::NewRenderer,
+    events::Message,
     inspection_scene::InspectionScene,
     loader::{LoadReason, LoadRequest, Loaded},
-    message::Message,
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};

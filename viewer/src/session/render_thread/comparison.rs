@@ -9,7 +9,7 @@ use super::RenderThreadState;
 use crate::{
     Error,
     session::{
-        message::Message,
+        events::Message,
         strategy_comparison::{ComparisonProgress, Method, Turn, compare},
     },
 };

@@ -1,12 +1,13 @@
-//! Saves what the window displays, on threads of its own.
+//! Saves what the window displays, on threads of its own, and opens scenes, models and images to compare with.
 
 use std::{
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
+    sync::Arc,
     thread::{self, JoinHandle, ThreadId},
 };
 
-use super::Viewer;
+use super::{Viewer, name};
 use crate::{
     Error,
     overlay::FigureFormat,
@@ -15,14 +16,21 @@ use crate::{
     window::{
         Wake,
         layout::Placement,
-        save::save_numbered,
+        save::{in_full, save_numbered},
         save_as::{
-            Choice, Dialog, Proposal, Purpose, check_name, is_same_file, proposed_name, with_ending,
+            Choice, Dialog, Proposal, Purpose, check_name, is_same_file, offered_endings,
+            proposed_name, with_ending,
         },
+        view::{NamePrompt, Pending},
     },
 };
-use raysieve::render::output::PictureFormat;
-use raysieve_scene::{atomic_file::write_whole, catch_panics::panic_text};
+use raysieve::{film::picture::comparison::ComparisonImage, render::output::PictureFormat};
+use raysieve_scene::{
+    Image, Scene,
+    atomic_file::{folder_of, write_whole},
+    catch_panics::panic_text,
+    escaped,
+};
 
 /// The message about a saved file, and the camera and edits if a new scene file contains all of them; or why nothing was
 /// saved.
@@ -197,4 +205,135 @@ pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
             problem: panic_text(&*panic),
         })
     })
+}
+
+/// Endings of files that can be opened, for people.
+const OPENED: &str = ".ron, .xml, .pbrt, .glb, .gltf, .obj or .ply, or an image to compare with";
+
+impl Viewer {
+    /// Lets the user type the name of a file.
+    pub(super) fn ask_typed_name(&mut self, purpose: Purpose, proposed: String) {
+        let scene = &self.session.scene().path;
+        let endings = match purpose {
+            Purpose::Save => offered_endings(scene),
+            Purpose::Open => OPENED,
+        };
+        self.view.prompt = Some(NamePrompt {
+            purpose,
+            proposed,
+            typed: String::new(),
+            folder: in_full(folder_of(scene)),
+            endings: endings.to_owned(),
+            replaces: false,
+            problem: None,
+        });
+        self.screen.refresh_soon();
+    }
+
+    /// Saves or opens the file whose name was typed; `None` if the user has cancelled. If the name cannot be used, says so
+    /// beside it.
+    pub(super) fn finish_prompt(&mut self, path: Option<PathBuf>) {
+        let Some(prompt) = &mut self.view.prompt else {
+            return;
+        };
+        let purpose = prompt.purpose;
+        let Some(path) = path else {
+            self.view.prompt = None;
+            return self.finish_dialog(purpose, Choice::Cancelled);
+        };
+        if purpose == Purpose::Open {
+            match path.is_file() {
+                true => {
+                    self.view.prompt = None;
+                    self.finish_dialog(purpose, Choice::Path(path));
+                }
+                false => prompt.problem = Some(format!("{} is no file", path.display())),
+            }
+            return;
+        }
+        let path = with_ending(path.clone()).unwrap_or_else(|_| path.with_extension("png"));
+        // The scene's own file gets the changes, which needs no other check.
+        let is_own = is_same_file(&path, &self.session.scene().path);
+        let checked = match is_own {
+            true => Ok(()),
+            false => check_name(&path, &self.session.scene_to_save()),
+        };
+        match checked {
+            Err(error) => prompt.problem = Some(error.to_string()),
+            Ok(()) if !prompt.replaces && exists(&path) => prompt.replaces = true,
+            Ok(()) => {
+                self.view.prompt = None;
+                self.finish_dialog(purpose, Choice::Path(path));
+            }
+        }
+    }
+}
+
+/// Returns whether a file or folder is at `path`, or may be.
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+impl Viewer {
+    /// Opens a dialog for a file to open, unless a dialog is open. `Wake::Chosen` follows. Lets the user type a name in
+    /// the window instead if no dialog could be opened before.
+    pub(super) fn ask_to_open(&mut self) {
+        if self.view.prompt.is_some() {
+            return;
+        }
+        let scene = self.session.scene().path.clone();
+        if self.has_no_dialog {
+            return self.ask_typed_name(Purpose::Open, name(&scene));
+        }
+        let dialog = Dialog::to_open(&scene, &self.screen.window);
+        self.show_dialog(dialog, "choose a file in the dialog");
+    }
+
+    /// Opens a scene or model file, and displays a message. The current scene stays until the file is loaded. If it has
+    /// unsaved changes, asks first. An image is compared with the picture instead.
+    pub(in crate::window) fn open_file(&mut self, path: PathBuf) {
+        if Image::is_named(&path) {
+            return self.open_image(path);
+        }
+        if let Err(problem) = Scene::check_name(&path) {
+            return self.say_problem(format!("{}: {problem}", path.display()));
+        }
+        if self.may_discard(Pending::Open(path.clone())) {
+            self.open_now(path);
+        }
+    }
+
+    /// Opens a scene or model file, and displays a message. Unsaved changes of the current scene are lost.
+    pub(super) fn open_now(&mut self, path: PathBuf) {
+        if let Some(message) = self.session.open_file(path) {
+            self.say(message);
+        }
+    }
+
+    /// Reads an image on a thread of its own, to compare the picture with it. `Wake::Compared` follows.
+    fn open_image(&mut self, path: PathBuf) {
+        let wake = self.wake.clone();
+        let read = move || drop(wake.send_event(Wake::Compared(ComparisonImage::open(&path))));
+        let thread = thread::Builder::new().name("image".to_owned()).spawn(read);
+        if let Err(error) = thread {
+            self.say_problem(format!("cannot read the image: {error}"));
+        }
+    }
+
+    /// Compares the picture side by side with an image that was read, or displays why it could not be read.
+    pub(in crate::window) fn compare(&mut self, image: Result<ComparisonImage, raysieve::Error>) {
+        match image {
+            Ok(image) => {
+                let image = Arc::new(image);
+                let file = escaped(&name(image.path()));
+                self.session.compare_with(image.clone());
+                self.view.show_wipe(&image);
+                self.update_debug_image();
+                self.say(format!(
+                    "compared with {file}: x ends that, X shows the error"
+                ));
+            }
+            Err(error) => self.say_problem(error.to_string()),
+        }
+    }
 }
