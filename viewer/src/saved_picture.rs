@@ -36,7 +36,7 @@ impl SavedPicture {
         Self {
             look: Look {
                 denoise: false,
-                ..session.look()
+                ..session.look
             },
             transparent_view: frame.transparent_view(),
             debug_image,

@@ -172,7 +172,7 @@ impl Server {
         let broadcaster =
             Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
         let session = broadcaster.into_session();
-        let scene = session.scene().clone();
+        let scene = session.scene.clone();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
         let unsaved = session.edits_to_keep(None);
         let ended = session.finish(unsaved, None)?;

@@ -119,7 +119,7 @@ impl Broadcaster {
                 None
             }
             ViewerRequest::Pixel(column, row) => {
-                let (width, height) = session.size();
+                let (width, height) = session.size;
                 if column < width && row < height {
                     session.ask_pixel((column, row));
                 }
@@ -201,7 +201,7 @@ impl Broadcaster {
     /// there is none.
     pub(super) fn compared_image(&self) -> Option<DisplayImage> {
         let session = lock(&self.session);
-        let (image, look) = (session.compared()?.clone(), session.look());
+        let (image, look) = (session.compared.as_ref()?.clone(), session.look);
         drop(session);
         Some(DisplayImage {
             size: image.size(),
@@ -213,7 +213,7 @@ impl Broadcaster {
     /// Returns the name of the scene's file without folder and extension, to name downloaded files.
     pub(super) fn scene_name(&self) -> String {
         let session = lock(&self.session);
-        let name = session.scene().path.file_stem().unwrap_or_default();
+        let name = session.scene.path.file_stem().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
@@ -285,8 +285,7 @@ impl Broadcaster {
                 let selected = lock(&self.session).select_hit(&inspected);
                 // On a phone, the editor is far below the picture.
                 let message = selected.map(|selected| {
-                    Message::by_input(|input| {
-                        let edit = input.control("Edit (l)", "Edit, below");
+                    Message::naming("Edit (l)", "Edit, below", |edit| {
                         format!("{selected}: see {edit}")
                     })
                 });
@@ -307,7 +306,7 @@ impl Broadcaster {
             }
             self.send_editor(&mut sent);
             let frame = lock(&self.session).take_frame();
-            let look = lock(&self.session).look();
+            let look = lock(&self.session).look;
             let has_new = frame.is_some();
             let mut has_new_picture = false;
             if let Some(frame) = frame {
@@ -333,7 +332,7 @@ impl Broadcaster {
                 continue;
             };
             let session = lock(&self.session);
-            let debug_view = (session.debug_view(), session.derived_image());
+            let debug_view = (session.debug_view, session.derived_image());
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
@@ -410,7 +409,7 @@ impl Broadcaster {
 
     /// Sends the description of a pixel to all viewers.
     fn send_pixel(&self, info: &PixelInfo) {
-        let compared = lock(&self.session).compared().cloned();
+        let compared = lock(&self.session).compared.as_ref().cloned();
         let frame = self.frame();
         let description = frame.and_then(|frame| {
             Some(PixelDescription {
@@ -452,22 +451,22 @@ impl Broadcaster {
             stats: &frame.stats_in(look, legend.is_some()),
             recent: &frame.recent,
             state: frame.state,
-            size: session.size(),
+            size: session.size,
             region: (frame.region).map(|at| [at.x, at.y, at.width, at.height]),
             compared: session.compared_labels().into_iter().next(),
             displayed: session.displayed_name(legend.is_some()),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
-            debug_view: session.debug_view().name(),
+            debug_view: session.debug_view.name(),
             legend,
-            flying: session.is_flying(),
+            flying: session.flying,
             animation: AnimationStatus::of(&session, frame),
             denoise: look.denoise,
-            can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
+            can_save_scene: Scene::foreign_format(&session.scene.path).is_none(),
             viewers,
             message: messages.note(),
             problems: messages.problems(),
-            scene_error: session.scene_error(),
+            scene_error: session.scene_error.as_deref(),
         };
         if let Ok(text) = serde_json::to_string(&status) {
             self.statuses.send_replace(text.into());
@@ -477,7 +476,7 @@ impl Broadcaster {
     /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
     /// frame.
     pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
-        let look = lock(&self.session).look();
+        let look = lock(&self.session).look;
         let frame = self.frame()?;
         let stats = frame.stats_in(look, false);
         Some(figures_as(&Figures::of(&frame, &stats, units), format))
@@ -486,7 +485,7 @@ impl Broadcaster {
     /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`
     /// before the first frame.
     pub(super) fn stats(&self) -> Option<Stats> {
-        let look = lock(&self.session).look();
+        let look = lock(&self.session).look;
         lock(&self.frame)
             .as_ref()
             .map(|frame| frame.stats_in(look, false))

@@ -53,9 +53,9 @@ pub(crate) struct Session {
     inspection_scene: Arc<InspectionScene>,
     debug_views: DebugViewThread,
     /// Selected debug view; `DebugView::Light` displays the picture itself.
-    debug_view: DebugView,
+    pub(crate) debug_view: DebugView,
     /// Image with which the picture can be compared; `None` if there is none.
-    compared: Option<Arc<ComparisonImage>>,
+    pub(crate) compared: Option<Arc<ComparisonImage>>,
     /// Time and animation of the scene when that image was loaded; see [`display::shown_time`].
     compared_time: (Option<f64>, Option<usize>),
     /// Whether a message has said that the camera shows another view than the image.
@@ -67,10 +67,10 @@ pub(crate) struct Session {
     alpha: AlphaThread,
     events: EventSender,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
-    scene: Arc<Scene>,
+    pub(crate) scene: Arc<Scene>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
-    scene_error: Option<String>,
+    pub(crate) scene_error: Option<String>,
     /// Choices among what the scene's file offers with which it was opened.
     first: LoadOptions,
     playback: Playback,
@@ -81,7 +81,7 @@ pub(crate) struct Session {
     history: History,
     autosave: Autosave,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
-    size: (u32, u32),
+    pub(crate) size: (u32, u32),
     /// Region to which the render is restricted; `None` for the whole picture.
     region: Option<Region>,
     strategy: Strategy,
@@ -90,8 +90,8 @@ pub(crate) struct Session {
     samples: u32,
     paused: bool,
     /// Whether fly mode is on: keys move the camera and dragging looks around.
-    flying: bool,
-    look: Look,
+    pub(crate) flying: bool,
+    pub(crate) look: Look,
 }
 
 /// A camera motion requested by a user. Pointer motion is in units of the shorter side of the picture: x to the right,
@@ -444,11 +444,6 @@ impl Session {
         }
     }
 
-    /// Returns the requested width and height of the picture in pixels; a preview may be smaller.
-    pub(crate) fn size(&self) -> (u32, u32) {
-        self.size
-    }
-
     /// Returns whether the camera and the displayed scene are still those of this viewpoint. The size of the picture
     /// may have changed.
     pub(crate) fn is_at(&self, viewpoint: &Viewpoint) -> bool {
@@ -457,11 +452,6 @@ impl Session {
                 viewpoint.inspection_scene.as_ptr(),
                 Arc::as_ptr(&self.inspection_scene),
             )
-    }
-
-    /// Returns the display settings: exposure, tone curve and denoising.
-    pub(crate) fn look(&self) -> Look {
-        self.look
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.

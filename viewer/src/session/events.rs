@@ -80,26 +80,10 @@ pub(crate) struct Message {
     touch: Option<String>,
 }
 
-/// A kind of input, which decides how a message names controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
-    Keyboard,
-    Touch,
-}
-
-impl Input {
-    /// Returns the name of a control for a message: `keys` with a keyboard, and `touch` on a touch screen.
-    pub(crate) fn control<'a>(self, keys: &'a str, touch: &'a str) -> &'a str {
-        match self {
-            Self::Keyboard => keys,
-            Self::Touch => touch,
-        }
-    }
-}
-
 impl Message {
-    pub(crate) fn by_input(text: impl Fn(Input) -> String) -> Self {
-        Self::new(text(Input::Keyboard), Some(text(Input::Touch)))
+    /// Creates a message that names a control: by `keys` with a keyboard, and by `touch` on a touch screen.
+    pub(crate) fn naming(keys: &str, touch: &str, text: impl Fn(&str) -> String) -> Self {
+        Self::new(text(keys), Some(text(touch)))
     }
 
     fn new(keyboard: String, touch: Option<String>) -> Self {

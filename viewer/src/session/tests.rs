@@ -132,10 +132,10 @@ impl Fixture {
 
     /// Changes a number of a material, and waits until the edited scene is complete.
     fn edit(&mut self) -> DisplayFrame {
-        let before = Arc::as_ptr(self.session.scene());
+        let before = Arc::as_ptr(&self.session.scene);
         self.session.act(Change::NextPart);
         self.session.act(Change::Decrease);
-        let edited = self.session.scene().clone();
+        let edited = self.session.scene.clone();
         assert_ne!(Arc::as_ptr(&edited), before, "nothing was edited");
         self.until(|frame| frame.state == State::Done && *frame.scene() == *edited)
     }

@@ -27,7 +27,7 @@ pub(super) struct Painter {
     pub(super) pool: ThreadPool,
     pixels: Pixels<'static>,
     renderer: Renderer,
-    picture: TextureId,
+    pub(super) picture: TextureId,
     /// Width and height of the picture's texture in pixels.
     picture_size: (u32, u32),
     /// Width and height of the surface in pixels; never 0.
@@ -132,10 +132,6 @@ impl Painter {
             completions,
             has_failed: false,
         })
-    }
-
-    pub(super) fn picture(&self) -> TextureId {
-        self.picture
     }
 
     /// Copies a picture to the texture: RGBA bytes, rows from the top. A side must be from 1 to [`MAX_TEXTURE_SIDE`]

@@ -198,7 +198,7 @@ impl View {
     /// Requests the path of the last sample of a pixel, or hides that pixel's path if it is already displayed.
     fn inspect(&mut self, session: &Session, pixel: (u32, u32)) {
         let is_shown = self.path.as_ref().is_some_and(|path| {
-            path.viewpoint.size == session.size() && pixel == path.path_record.pixel.into()
+            path.viewpoint.size == session.size && pixel == path.path_record.pixel.into()
         });
         if is_shown {
             self.hide_path();
@@ -310,7 +310,7 @@ impl View {
     /// Returns the displayed figures as text; `None` before the first frame.
     pub(super) fn figures_text(&self, session: &Session, format: FigureFormat) -> Option<String> {
         let frame = self.frame.as_ref()?;
-        let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+        let stats = frame.stats_in(session.look, self.debug_image.is_some());
         let figures = self.figures_of(frame, &stats, session);
         Some(overlay::figures_as(&figures, format))
     }
@@ -389,14 +389,14 @@ impl View {
         let frame_size = frame.size;
         let above = (size.0, size.1 - bar as u32);
         let layout = {
-            let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+            let stats = frame.stats_in(session.look, self.debug_image.is_some());
             let figures = self.figures_of(frame, &stats, session);
             Layout::new(&self.overlay, above, frame_size, self.placement, &figures)
         };
         let fitted = Fitted::new(frame_size, layout.picture, self.zoom);
         self.shown = Some(fitted);
         self.update_picture(painter, session);
-        self.show_picture(ui, painter.picture(), session, &mut requests);
+        self.show_picture(ui, painter.picture, session, &mut requests);
         let picture = to_rect(layout.picture, scale);
         let beside = self.show_figures(ui, &layout, session, &mut requests);
         self.show_editor(ui, picture, beside, session, &mut requests);
@@ -413,7 +413,7 @@ impl View {
     fn show_messages(&mut self, ui: &Ui, region: Rect, session: &Session) {
         let mut lines = Vec::new();
         // The loader has printed it.
-        if let Some(error) = session.scene_error() {
+        if let Some(error) = session.scene_error.as_deref() {
             lines.push((WARNING, error.to_owned()));
         }
         if self.describes_pixel {

@@ -138,7 +138,7 @@ impl Viewer {
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
         let session = Session::start(renderer, scene, options, screen.interval, on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
-        if let Some(image) = session.compared() {
+        if let Some(image) = session.compared.as_ref() {
             view.switch_wipe(image);
         }
         if let Some(message) = session.earlier_autosaves_message() {
@@ -188,7 +188,7 @@ impl Viewer {
                 self.view.editor.switch(&mut self.session);
             }
             Action::Screen(ScreenAction::Region) => self.view.switch_selection(),
-            Action::Screen(ScreenAction::Wipe) => match self.session.compared() {
+            Action::Screen(ScreenAction::Wipe) => match self.session.compared.as_ref() {
                 Some(image) => self.view.switch_wipe(image),
                 None => self.say(session::NOTHING_TO_COMPARE.to_owned()),
             },
@@ -286,8 +286,8 @@ impl Viewer {
             return;
         };
         let window = (fitted.region.width as u32, fitted.region.height as u32);
-        let (size, what) = if self.session.size() == window {
-            (self.session.scene().size, "the scene's size")
+        let (size, what) = if self.session.size == window {
+            (self.session.scene.size, "the scene's size")
         } else {
             (window, "the window's size; z again: the scene's size")
         };

@@ -219,10 +219,11 @@ impl Session {
                 format!("animation {name}, {} of {}", chosen + 1, animations.len())
             }
         };
-        Some(Message::by_input(|input| {
-            let next = input.control("j: the next one", "the list Animation has others");
-            format!("playing {what}: {length} in a loop; {next}")
-        }))
+        Some(Message::naming(
+            "j: the next one",
+            "the list Animation has others",
+            |next| format!("playing {what}: {length} in a loop; {next}"),
+        ))
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.

@@ -23,11 +23,6 @@ use raysieve::{
 use raysieve_scene::{Background, Scene};
 
 impl Session {
-    /// Returns the image with which the picture can be compared; `None` if there is none.
-    pub(crate) fn compared(&self) -> Option<&Arc<ComparisonImage>> {
-        self.compared.as_ref()
-    }
-
     /// Compares the picture with this image from now on, instead of the one before.
     pub(crate) fn compare_with(&mut self, image: Arc<ComparisonImage>) {
         self.compared = Some(image);
@@ -39,7 +34,7 @@ impl Session {
     /// the scene is shown at another time than when the image was loaded, or with another animation. A shorter label is
     /// the remark alone. There are none without an image.
     pub(crate) fn compared_labels(&self) -> Vec<String> {
-        let Some(image) = self.compared() else {
+        let Some(image) = self.compared.as_ref() else {
             return Vec::new();
         };
         let is_at_compared_time = self.is_at_compared_time();
@@ -65,14 +60,13 @@ impl Session {
     /// Displays, once, that the camera no longer shows the view of the image with which the picture is compared, and how
     /// to go back. Assumes that the image shows the view of the scene's own camera.
     pub(super) fn say_other_view(&mut self) {
-        if let Some(image) = self.compared()
+        if let Some(image) = self.compared.as_ref()
             && !self.orbit.is_home()
             && !self.has_said_other_view
         {
             let name = image.path().file_name().unwrap_or_default();
             let name = name.to_string_lossy();
-            let message = Message::by_input(|input| {
-                let home = input.control("0", "Home");
+            let message = Message::naming("0", "Home", |home| {
                 format!("this is not the view of {name} any more; {home} shows that view again")
             });
             self.has_said_other_view = true;
@@ -175,7 +169,7 @@ impl Session {
     /// Requests the image of a frame, unless the frame is a smaller preview.
     fn request_derived_image(&self, thread: &DerivedImageThread, frame: &DisplayFrame) {
         let size = match thread.kind {
-            DerivedImage::ErrorMap => self.compared().map(|image| image.size()),
+            DerivedImage::ErrorMap => self.compared.as_ref().map(|image| image.size()),
             DerivedImage::Denoised => Some(self.size),
         };
         if size == Some((frame.picture.width, frame.picture.height)) {
@@ -196,11 +190,6 @@ impl Session {
         self.derived = None;
         self.request_debug_view();
         Some(format!("debug view: {}", self.debug_view.name()).into())
-    }
-
-    /// Returns the selected debug view; `DebugView::Light` is the picture itself.
-    pub(crate) fn debug_view(&self) -> DebugView {
-        self.debug_view
     }
 
     /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or
@@ -289,8 +278,7 @@ impl Session {
         self.region = Some(region);
         (self.render).send(|commands| commands.region = Some(Some(region)));
         let Region { width, height, .. } = region;
-        Some(Message::by_input(|input| {
-            let whole = input.control("O", "Region, then a tap");
+        Some(Message::naming("O", "Region, then a tap", |whole| {
             format!(
                 "rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture"
             )
@@ -304,8 +292,7 @@ impl Session {
                 self.forget_region();
                 "rendering the whole picture".into()
             }
-            None => Message::by_input(|input| {
-                let selects = input.control("o", "Region");
+            None => Message::naming("o", "Region", |selects| {
                 format!("the whole picture is rendered already; {selects} selects a region")
             }),
         })

@@ -260,8 +260,7 @@ impl SceneToSave {
 /// instead. Returns `None` for the scenes of this program and for models.
 pub(super) fn write_refusal(path: &Path) -> Option<Message> {
     let format = Scene::foreign_format(path)?;
-    Some(Message::by_input(|input| {
-        let prints = input.control("; k prints its changes", "");
+    Some(Message::naming("; k prints its changes", "", |prints| {
         format!("a {format} scene cannot be written{prints}")
     }))
 }

@@ -265,8 +265,7 @@ impl Session {
                 .write_to_scene()
                 .map_err(|error| self.save_problem(&error)),
             (false, Some(why)) => Err(why.map(|why| format!("{path}: {why}"))),
-            (false, None) => Err(Message::by_input(|input| {
-                let save_as = input.control(SAVE_AS, "Save as");
+            (false, None) => Err(Message::naming(SAVE_AS, "Save as", |save_as| {
                 format!(
                     "{path} is a model, which cannot store changes; {save_as} saves a scene that shows it"
                 )
@@ -290,16 +289,14 @@ impl Session {
         match error {
             // Saving under another name also needs the text of the file.
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => {
-                Message::by_input(|input| {
-                    let again = input.control("K again, or k prints them", "Save scene again");
+                Message::naming("K again, or k prints them", "Save scene again", |again| {
                     format!(
                         "{what}: the file does not exist any more; put it back and press {again}"
                     )
                 })
             }
             Error::File { problem, .. } => format!("{what}: {problem}").into(),
-            Error::Write { problem, .. } => Message::by_input(|input| {
-                let save_as = input.control(SAVE_AS, "Save as");
+            Error::Write { problem, .. } => Message::naming(SAVE_AS, "Save as", |save_as| {
                 format!("{what}: {problem}, with {save_as}")
             }),
             _ => format!("{} not saved: {error}", words(true, &self.edits())).into(),

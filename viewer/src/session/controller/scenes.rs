@@ -79,11 +79,6 @@ impl Session {
         Some(message.into())
     }
 
-    /// Returns whether fly mode is on: keys move the camera and dragging looks around.
-    pub(crate) fn is_flying(&self) -> bool {
-        self.flying
-    }
-
     /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size, unless another scene was opened
     /// or the scene's file has changed them.
     ///
@@ -191,17 +186,6 @@ impl Session {
             inspection_scene: self.inspection_scene.clone(),
             samples: self.samples,
         }
-    }
-
-    /// Returns the current scene. The last edits that it contains are displayed once a renderer for them is
-    /// ready.
-    pub(crate) fn scene(&self) -> &Arc<Scene> {
-        &self.scene
-    }
-
-    /// Returns the reason why the scene's changed files cannot be loaded; `None` if they can.
-    pub(crate) fn scene_error(&self) -> Option<&str> {
-        self.scene_error.as_deref()
     }
 }
 

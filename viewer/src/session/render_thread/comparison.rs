@@ -151,8 +151,7 @@ impl RenderThreadState {
             return self.cancel_comparison();
         }
         if self.region.wanted.is_some() {
-            let problem = Message::by_input(|input| {
-                let whole = input.control("O", "Region, then a tap");
+            let problem = Message::naming("O", "Region, then a tap", |whole| {
                 format!(
                     "strategies are compared on the whole picture; {whole} renders it instead of a region"
                 )
@@ -161,8 +160,7 @@ impl RenderThreadState {
             return Ok(());
         }
         self.wants_comparison = true;
-        let message = Message::by_input(|input| {
-            let stops = input.control("c", "Compare strategies");
+        let message = Message::naming("c", "Compare strategies", |stops| {
             format!("comparing all strategies; {stops} stops")
         });
         self.publisher.events.message(message);

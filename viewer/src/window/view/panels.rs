@@ -136,7 +136,7 @@ impl View {
         session: &Session,
     ) -> Figures<'a> {
         Figures {
-            denoises: session.look().denoise && self.debug_image.is_none(),
+            denoises: session.look.denoise && self.debug_image.is_none(),
             ..Figures::of(frame, stats, self.units)
         }
     }
@@ -155,7 +155,7 @@ impl View {
             show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
             return None;
         };
-        let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+        let stats = frame.stats_in(session.look, self.debug_image.is_some());
         let figures = Figures {
             detail,
             ..self.figures_of(frame, &stats, session)

@@ -69,7 +69,7 @@ impl View {
         };
         let picture = (frame.picture.width, frame.picture.height);
         let reduced = Reduced {
-            look: session.look(),
+            look: session.look,
             divisor: reduction(picture, fitted.area, MAX_TEXTURE_SIDE),
         };
         if self.reduced.as_ref() == Some(&reduced) {
@@ -113,7 +113,7 @@ impl View {
             let left = session.displayed_name(self.debug_image.is_some());
             let right = session.compared_labels();
             let labels = [&[left.to_owned()], &right[..]];
-            wipe.show(ui, &fitted, session.look(), labels);
+            wipe.show(ui, &fitted, session.look, labels);
         } else if self.debug_image.is_none() {
             self.draw_pixel_values(ui, &fitted);
         }
@@ -136,7 +136,7 @@ impl View {
         requests: &mut Vec<Request>,
     ) {
         let scale = ui.pixels_per_point();
-        let size = session.size();
+        let size = session.size;
         let pixel_at = |at: Pos2| {
             let pixel = fitted.pixel(in_pixels(at, scale));
             // The displayed picture may be larger than one that was just requested.

@@ -128,7 +128,7 @@ impl Viewer {
         if self.view.keys.scroll(&chord) {
             return self.screen.refresh_soon();
         }
-        let action = session::action(&chord, self.session.is_flying());
+        let action = session::action(&chord, self.session.flying);
         // A held key may not quit, because users can be too late to release it. Nor may one that comes together with the
         // focus: it may have been held for another window, and released before this one could notice that it was.
         let may_quit = !is_repeated && !self.keyboard.has_new_focus;

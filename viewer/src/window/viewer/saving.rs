@@ -70,7 +70,7 @@ impl Viewer {
         if self.view.prompt.is_some() {
             return;
         }
-        let scene = &self.session.scene().path;
+        let scene = &self.session.scene.path;
         let proposed = proposed_name(scene, proposal);
         if self.has_no_dialog {
             return self.ask_typed_name(Purpose::Save, proposed);
@@ -121,7 +121,7 @@ impl Viewer {
             Ok(path) => path,
             Err(error) => return self.say_problem(error.to_string()),
         };
-        if is_same_file(&path, &self.session.scene().path) {
+        if is_same_file(&path, &self.session.scene.path) {
             return self.act(Action::Render(Change::SaveCamera));
         }
         let scene = self.session.scene_to_save();
@@ -213,7 +213,7 @@ const OPENED: &str = ".ron, .xml, .pbrt, .glb, .gltf, .obj or .ply, or an image 
 impl Viewer {
     /// Lets the user type the name of a file.
     pub(super) fn ask_typed_name(&mut self, purpose: Purpose, proposed: String) {
-        let scene = &self.session.scene().path;
+        let scene = &self.session.scene.path;
         let endings = match purpose {
             Purpose::Save => offered_endings(scene),
             Purpose::Open => OPENED,
@@ -253,7 +253,7 @@ impl Viewer {
         }
         let path = with_ending(path.clone()).unwrap_or_else(|_| path.with_extension("png"));
         // The scene's own file gets the changes, which needs no other check.
-        let is_own = is_same_file(&path, &self.session.scene().path);
+        let is_own = is_same_file(&path, &self.session.scene.path);
         let checked = match is_own {
             true => Ok(()),
             false => check_name(&path, &self.session.scene_to_save()),
@@ -281,7 +281,7 @@ impl Viewer {
         if self.view.prompt.is_some() {
             return;
         }
-        let scene = self.session.scene().path.clone();
+        let scene = self.session.scene.path.clone();
         if self.has_no_dialog {
             return self.ask_typed_name(Purpose::Open, name(&scene));
         }

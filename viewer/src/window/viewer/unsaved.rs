@@ -45,7 +45,7 @@ impl Viewer {
         if is_answered && is_visible {
             return true;
         }
-        let path = &self.session.scene().path;
+        let path = &self.session.scene.path;
         self.view.question = Some(Question {
             pending,
             text,
