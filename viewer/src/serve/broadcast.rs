@@ -10,7 +10,6 @@ use std::{
 };
 
 use axum::{body::Bytes, extract::ws::Utf8Bytes};
-use glam::Vec3;
 use rayon::ThreadPool;
 use tokio::sync::watch;
 
@@ -28,7 +27,7 @@ use crate::{
     },
     saved_picture::SavedPicture,
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, Motion, PixelInfo,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, PixelInfo,
         RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
     },
 };
@@ -106,13 +105,7 @@ impl Broadcaster {
             // Counted per viewer, in `viewer`.
             ViewerRequest::Displayed => return Ok(()),
             ViewerRequest::Act(change) => session.act(change),
-            ViewerRequest::Turn(right, down) => session.move_camera(Motion::Turn(right, down)),
-            ViewerRequest::Pan(right, down) => session.move_camera(Motion::Pan(right, down)),
-            ViewerRequest::Dolly(notches) => session.move_camera(Motion::Dolly(notches)),
-            ViewerRequest::Zoom(times) => session.move_camera(Motion::Zoom(times)),
-            ViewerRequest::Fly(right, up, ahead) => {
-                session.move_camera(Motion::Fly(Vec3::new(right, up, ahead)))
-            }
+            ViewerRequest::Move(motion) => session.move_camera(motion),
             ViewerRequest::Focus(column, row) => session.focus((column, row)),
             ViewerRequest::Inspect(column, row) => {
                 session.inspect((column, row));

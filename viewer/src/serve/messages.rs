@@ -7,7 +7,7 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, PartInfo,
+    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, Motion, PartInfo,
     Property, Recent, Session, State, add_problem, end_text,
 };
 use raysieve::{
@@ -30,21 +30,6 @@ pub(super) enum ViewerRequest {
     Displayed,
     /// Executes an action on the render from the table of controls.
     Act(Change),
-    /// Orbits the camera, or turns it in place in fly mode, by a pointer motion to the right and down. The motion is in
-    /// units of the picture's shorter side; see [`Motion::Turn`](crate::session::Motion::Turn).
-    Turn(f32, f32),
-    /// Pans the camera by a pointer motion to the right and down, in units of the picture's shorter side; see
-    /// [`Motion::Pan`](crate::session::Motion::Pan).
-    Pan(f32, f32),
-    /// Moves the camera towards the target by this many notches of the mouse wheel, or away if negative; see
-    /// [`Motion::Dolly`](crate::session::Motion::Dolly).
-    Dolly(f32),
-    /// Moves the camera towards the target until objects there appear enlarged by this factor, as a pinch gesture
-    /// requests; see [`Motion::Zoom`](crate::session::Motion::Zoom).
-    Zoom(f32),
-    /// Moves camera and target to the right, up and forward, in seconds of flight; see
-    /// [`Motion::Fly`](crate::session::Motion::Fly).
-    Fly(f32, f32, f32),
     /// Focuses a camera with a lens on the surface in a pixel, given by column and row from 0 at the upper left. If
     /// that is not possible, a message to all viewers says why.
     Focus(u32, u32),
@@ -71,6 +56,9 @@ pub(super) enum ViewerRequest {
     /// nothing, and a message to all viewers says so. The flag tells that the change belongs to the same drag as the one
     /// before it, so that both are undone together. The request is invalid if the part has no such property.
     Edit(Part, String, FieldValue, bool),
+    /// Moves the camera, such as `{"turn": [0.3, 0]}`.
+    #[serde(untagged)]
+    Move(Motion),
 }
 
 /// The first message to a page: the program's version, and the choices that the page offers.

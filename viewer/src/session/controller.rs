@@ -13,6 +13,7 @@ use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 use glam::Vec3;
+use serde::Deserialize;
 
 pub(crate) use self::{
     animation::Animation,
@@ -96,7 +97,8 @@ pub(crate) struct Session {
 
 /// A camera motion requested by a user. Pointer motion is in units of the shorter side of the picture: x to the right,
 /// y down. The scene follows the pointer. Values beyond those of real input devices are clamped.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Motion {
     /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead, by
     /// the angle of view along the picture's shorter side per unit (90 degrees if orthographic).
@@ -112,7 +114,7 @@ pub(crate) enum Motion {
     Zoom(f32),
     /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to
     /// its target takes two seconds. See [`Orbit::fly`] for the limit.
-    Fly(Vec3),
+    Fly(f32, f32, f32),
 }
 
 /// An event that a background thread of the session reports. The window or page must pass it to
@@ -347,9 +349,10 @@ impl Session {
                 self.orbit
                     .dolly(1.0 / times.clamp(1.0 / MAX_ZOOM, MAX_ZOOM));
             }
-            Motion::Fly(seconds) => {
+            Motion::Fly(right, up, forward) => {
                 let limit = Vec3::splat(MAX_SECONDS);
-                self.orbit.fly(seconds.clamp(-limit, limit) / 2.0);
+                let seconds = Vec3::new(right, up, forward).clamp(-limit, limit);
+                self.orbit.fly(seconds / 2.0);
             }
         }
         self.render_view();

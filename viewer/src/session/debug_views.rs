@@ -12,12 +12,11 @@ use std::{
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection_scene::InspectionScene,
+    inspection_scene::SceneView,
     newest_request::{NewestRequestThread, Work},
 };
 use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
-use raysieve_scene::Camera;
 
 /// Handle of the debug view thread, which is started when first needed. Dropping it ends the thread.
 pub(super) struct DebugViewThread {
@@ -28,13 +27,10 @@ pub(super) struct DebugViewThread {
     events: EventSender,
 }
 
-/// A request for images of a debug view: of this scene and camera, in this size.
+/// A request for images of a debug view.
 #[derive(Clone)]
 pub(super) struct DebugViewRequest {
-    pub(super) inspection_scene: Arc<InspectionScene>,
-    pub(super) camera: Camera,
-    /// Width and height of the image in pixels.
-    pub(super) size: (u32, u32),
+    pub(super) view: SceneView,
     pub(super) debug_view: DebugView,
 }
 
@@ -103,17 +99,13 @@ fn compute(
     film_samples: &AtomicU32,
     events: &EventSender,
 ) -> Result<(), Error> {
-    let DebugViewRequest {
-        inspection_scene,
-        camera,
-        size,
-        debug_view,
-    } = request;
+    let DebugViewRequest { view, debug_view } = request;
+    let scene = &view.inspection_scene;
     let mut accumulator = Accumulator::new(
-        inspection_scene.render_scene()?,
-        &inspection_scene.scene,
-        camera,
-        *size,
+        scene.render_scene()?,
+        &scene.scene,
+        &view.camera,
+        view.size,
         *debug_view,
     );
     let film_samples = || film_samples.load(Ordering::Relaxed);

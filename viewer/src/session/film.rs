@@ -2,16 +2,13 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender},
-    },
+    sync::mpsc::{Receiver, Sender},
 };
 
-use super::inspection_scene::InspectionScene;
+use super::inspection_scene::SceneView;
 use crate::Error;
 use raysieve::{
-    inspect::aovs::{Aov, Aovs},
+    inspect::aovs::Aov,
     render::{
         output::{self, Look},
         part::Part,
@@ -19,7 +16,6 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{Camera, Scene};
 
 /// Additional layers of a saved film. Alpha is added for scenes with a transparent background.
 const LAYERS: [Aov; 5] = [
@@ -32,11 +28,10 @@ const LAYERS: [Aov; 5] = [
 
 /// A copy of the film, as the render thread returns it.
 pub(super) struct FilmCopy {
-    /// Scene with which the film was rendered, except for its camera and size.
-    pub(super) inspection_scene: Arc<InspectionScene>,
+    /// The view that was rendered.
+    pub(super) view: SceneView,
     /// Film with the samples rendered so far, and its header.
     pub(super) part: Part,
-    pub(super) camera: Camera,
     /// Region to which the render is restricted; `None` for the whole picture.
     pub(super) region: Option<Region>,
     /// Denoised picture; `None` if the noise is unknown, denoising failed, or compaction strategies are being measured.
@@ -60,13 +55,7 @@ impl RequestedFilm {
             path: path.to_owned(),
             problem: "not saved: the render has ended".to_owned(),
         })?;
-        let scene = Scene {
-            camera: copy.camera,
-            size: copy.part.header.identity.size,
-            ..Scene::clone(&copy.inspection_scene.scene)
-        };
-        let trees = copy.inspection_scene.trees.clone();
-        let mut aovs = Aovs::trace(&scene, trees, &LAYERS)?;
+        let mut aovs = copy.view.trace(&LAYERS)?;
         aovs.set_preview(copy.preview);
         match copy.region {
             Some(region) => {

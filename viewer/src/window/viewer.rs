@@ -354,7 +354,7 @@ impl Viewer {
         self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
             self.title_time = None;
-            self.session.move_camera(Motion::Fly(by));
+            self.session.move_camera(Motion::Fly(by.x, by.y, by.z));
         }
         let flies_on = self
             .keyboard

@@ -220,20 +220,19 @@ impl Session {
     /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
         let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        let alpha = is_transparent.then(|| SceneView {
+        let view = || SceneView {
             inspection_scene: self.inspection_scene.clone(),
             camera: self.orbit.camera(self.size),
             size: self.size,
-        });
+        };
+        let alpha = is_transparent.then(view);
         // Without a thread, the background stays black.
         let _ = self.alpha.request(alpha);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(|commands| commands.counts = Some(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
         let wanted = is_measured.then(|| DebugViewRequest {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: self.orbit.camera(self.size),
-            size: self.size,
+            view: view(),
             debug_view: self.debug_view,
         });
         if let Err(error) = self.debug_views.request(wanted) {

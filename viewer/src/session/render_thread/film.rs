@@ -5,7 +5,7 @@ use std::{iter, mem};
 use super::RenderThreadState;
 use crate::{
     Error,
-    session::{controller::SessionEvent, film::FilmCopy},
+    session::{controller::SessionEvent, film::FilmCopy, inspection_scene::SceneView},
 };
 use raysieve::stages::Preview;
 
@@ -44,9 +44,12 @@ impl RenderThreadState {
                 Some(running) => running.preview.as_deref().cloned(),
             };
             let copy = FilmCopy {
-                inspection_scene: self.inspection_scene.clone(),
+                view: SceneView {
+                    inspection_scene: self.inspection_scene.clone(),
+                    camera: self.renderer.camera(),
+                    size: part.header.identity.size,
+                },
                 part,
-                camera: self.renderer.camera(),
                 region: self.region.begun(),
                 preview,
             };
