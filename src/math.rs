@@ -1,4 +1,4 @@
-//! Arithmetic of the per-item code. Twin: `kernels/shared/math.cuh`. Imports no other module.
+//! Arithmetic of the per-item code. Twin: `kernels/shared/math.cuh`.
 //!
 //! It uses only + − × ÷ √, comparisons and conversions, in one fixed order, so that both backends round alike. `glam`
 //! stores the vectors, adds and scales them; operations that sum several products are written out here.

@@ -1,7 +1,5 @@
 //! Path state: the structs that both backends share, and the mapping from paths to pixels and samples. Twin:
 //! `kernels/shared/path.cuh`.
-//!
-//! Imports only `sampler`.
 
 use compaction::shared;
 use glam::Vec3;

@@ -1,4 +1,4 @@
-//! Quasi-random numbers: Owen-scrambled Sobol points. Twin: `kernels/shared/sampler.cuh`. Imports no other module.
+//! Quasi-random numbers: Owen-scrambled Sobol points. Twin: `kernels/shared/sampler.cuh`.
 //!
 //! A number is a pure function of (seed, pixel, sample, bounce, dimension). Dimensions come in pairs. Each pair is the
 //! first two dimensions of the Sobol sequence, a (0, 2)-sequence in base 2, with its sample numbers shuffled and its

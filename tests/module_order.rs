@@ -1,5 +1,3 @@
-//! Imports between modules and crates follow one order, so that there are no import cycles.
-//!
 //! The order of the modules is that of their declarations in `src/lib.rs`: a module imports only those above it. The
 //! order of the crates is [`CRATES`]. Inline paths such as `crate::film::Film` count as imports; paths in comments and
 //! text literals do not.

@@ -1,4 +1,4 @@
-//! Color conversions on the host. Imports nothing.
+//! Color conversions on the host.
 
 use glam::{DVec3, Vec3, Vec4};
 

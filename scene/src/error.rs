@@ -1,4 +1,4 @@
-//! Errors of reading, checking and editing a scene, and the formatting of quoted text in them. Imports nothing.
+//! Errors of reading, checking and editing a scene, and the formatting of quoted text in them.
 
 /// An error of reading, rendering or saving a scene. Its message is one line: the object, the cause and, where there is
 /// one, the remedy.

@@ -1,6 +1,4 @@
 //! Limits of coordinates, render settings and radiance, and the checks of single settings against them.
-//!
-//! Imports only `memory`.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,4 @@
 //! Options for loading a scene or model: choices among the contents of a file, and changes of camera and light.
-//!
-//! Imports `error` and `scene`.
 
 use std::path::PathBuf;
 

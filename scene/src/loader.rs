@@ -1,6 +1,4 @@
 //! Loading of scenes and models, once or for each frame of an animation.
-//!
-//! Imports all other modules.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Checks and allocates memory, so that what does not fit gives an error.
 //!
-//! Otherwise the system might end the process without a message. Imports nothing.
+//! Otherwise the system might end the process without a message.
 
 use std::{
     fs,

@@ -1,6 +1,4 @@
 //! Reads a mesh or a model from a file of any supported format. The file extension selects the reader.
-//!
-//! Imports the readers `gltf`, `obj` and `ply`, and `builder`, `model` and `files`.
 
 use std::{
     io::{BufRead, BufReader},

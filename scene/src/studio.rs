@@ -1,7 +1,5 @@
 //! The default lighting of models: a grey room with three soft boxes, which is lighter at the top and behind the
 //! viewer.
-//!
-//! Imports no other module.
 
 use std::f64::consts::PI;
 

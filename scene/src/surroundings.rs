@@ -1,6 +1,4 @@
 //! The light around a model without a scene: a studio, a plain backdrop, or an environment map.
-//!
-//! Imports `load_options`.
 
 use glam::{DVec3, Vec3};
 

@@ -1,6 +1,4 @@
 //! Applies the choices of projection and direction to a camera of a scene or model file.
-//!
-//! Imports `load_options` and `scene`.
 
 use crate::{
     LoadOptions,

@@ -1,5 +1,4 @@
-//! The bounding volume hierarchy and its traversal. Twin: `kernels/shared/bvh.cuh`. Imports `instance`, `math`, `path`,
-//! `primitive`, `trees`.
+//! The bounding volume hierarchy and its traversal. Twin: `kernels/shared/bvh.cuh`.
 //!
 //! It is a compressed wide BVH (CWBVH: Ylitie, Karras & Laine 2017): nodes of 80 bytes with eight children, whose boxes
 //! are quantised to eight bits per plane on a grid of the node. It is collapsed from a binary BVH, see `trees`.

@@ -1,5 +1,5 @@
 //! Instances: transforming rays into a mesh's object space and hits back to world space. Twin:
-//! `kernels/shared/instance.cuh`. Imports `math`, `path`, `primitive`.
+//! `kernels/shared/instance.cuh`.
 //!
 //! The object-to-world transform is affine, in `f32`: `axes` times a point plus `position`. Rays are transformed by its
 //! inverse, rounded to `f32`. Their direction keeps the length that results, so that distances stay those of world

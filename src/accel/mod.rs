@@ -1,7 +1,7 @@
 //! Ray intersection: primitives, instances, and the bounding volume hierarchies over them.
 //!
 //! Contains the twins `primitive`, `instance` and `bvh`, the host-side builders in `trees`, and the SIMD traversal of
-//! CPUs. Imports only `math`, `path` and the scene crate.
+//! CPUs.
 
 pub(crate) mod arrays;
 pub mod bvh;

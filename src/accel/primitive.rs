@@ -1,5 +1,5 @@
 //! Primitives: triangles and spheres, their intersection with rays, and the surface at a hit. Twin:
-//! `kernels/shared/primitive.cuh`. Imports `math`, `path`.
+//! `kernels/shared/primitive.cuh`.
 
 use compaction::shared;
 use glam::Vec3;

@@ -1,5 +1,4 @@
 //! Builds the BVHs of a scene: one over its primitives and instances, and one over each mesh that instances use.
-//! Imports `bvh`, `instance`, `math`, `primitive`, `scene`.
 
 pub(crate) mod clusters;
 pub(crate) mod collapse;

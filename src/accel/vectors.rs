@@ -1,5 +1,4 @@
-//! SIMD vectors chosen at run time: 16 lanes with AVX-512, or 8 with AVX2 and FMA, by the crate `pulp`. Imports no
-//! other module.
+//! SIMD vectors chosen at run time: 16 lanes with AVX-512, or 8 with AVX2 and FMA, by the crate `pulp`.
 //!
 //! The environment variable `RAYSIEVE_VECTORS` (16, 8 or 1) limits the number of lanes, so that the code for other
 //! processors can be tested.

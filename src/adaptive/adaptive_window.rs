@@ -1,5 +1,4 @@
-//! Denoising by averaging over windows that adapt to noise. Twin: `kernels/shared/adaptive_window.cuh`. Imports `film`,
-//! `math`.
+//! Denoising by averaging over windows that adapt to noise. Twin: `kernels/shared/adaptive_window.cuh`.
 //!
 //! A wider window's mean has less noise, but equals the pixel's radiance only where the image is flat. In each of the
 //! four quadrants at a pixel the window grows while its mean agrees with those of all narrower ones within their noise

@@ -1,8 +1,7 @@
 //! Adaptive sampling (`--noise`): which samples each pixel takes, how its noise is estimated, and when it has
 //! converged.
 //!
-//! `pixel_noise` and `adaptive_window` are twins of `kernels/shared/`. Imports only `math`, `film`, `path` and
-//! `picture`.
+//! `pixel_noise` and `adaptive_window` are twins of `kernels/shared/`.
 
 pub mod adaptive_window;
 pub mod noise_estimate;

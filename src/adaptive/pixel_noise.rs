@@ -1,5 +1,5 @@
 //! Adaptive sampling of one pixel: its estimated noise, and the convergence test. Twin:
-//! `kernels/shared/pixel_noise.cuh`. Imports only `math`.
+//! `kernels/shared/pixel_noise.cuh`.
 //!
 //! A pixel gets its samples in rounds. The difference between a round's mean and the mean before it estimates the
 //! variance of a sample (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983); the

@@ -1,4 +1,4 @@
-//! Per-pixel statistics of an adaptive render, kept beside the film's sums. Imports only `pixel_noise`.
+//! Per-pixel statistics of an adaptive render, kept beside the film's sums.
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -1,5 +1,4 @@
-//! The schedule of an adaptive render: which round is in progress, and the results of earlier rounds. Imports
-//! `pixel_noise`, `pixel_stats`, `path`.
+//! The schedule of an adaptive render: which round is in progress, and the results of earlier rounds.
 //!
 //! A schedule without a goal has a single round, which gives all samples to a list of pixels.
 //!

@@ -1,4 +1,4 @@
-//! Pixel filters, tabulated for importance sampling: see [`crate::camera::filter_offset`]. Imports only `scene`.
+//! Pixel filters, tabulated for importance sampling: see [`crate::camera::filter_offset`].
 
 use crate::scene::PixelFilter;
 

@@ -1,4 +1,4 @@
-//! The camera: from a point on the film to a ray. Twin: `kernels/shared/camera.cuh`. Imports `math`, `filter`, `scene`.
+//! The camera: from a point on the film to a ray. Twin: `kernels/shared/camera.cuh`.
 //!
 //! A pixel filter is importance-sampled: it is the density of a sample's position, and each sample counts for its own
 //! pixel with weight 1 (filter importance sampling: Ernst, Stamminger & Greiner 2006). So the samples of a pixel are

@@ -3,7 +3,7 @@
 //! `render_scene` is the renderer's form of a scene, `texture_atlas` its packed textures, `opacity_maps` the
 //! construction of its opacity maps, and `kernels` the shared CUDA headers with their constants. `kernel_variant` names
 //! the features that kernels are compiled for. `device_scene`, `path_buffers` and `device_film` are the structs that
-//! kernels receive, with the buffers behind them. Imports only the twins below it and the scene crate.
+//! kernels receive, with the buffers behind them.
 
 pub mod device_film;
 pub mod device_scene;

@@ -1,5 +1,4 @@
-//! Builds the opacity maps of a scene, see [`opacity_map`](crate::shading::opacity_map). Imports `instance`,
-//! `material`, `material_textures`, `opacity_map`, `primitive`, `texture_atlas`, `trees` and the scene crate.
+//! Builds the opacity maps of a scene, see [`opacity_map`](crate::shading::opacity_map).
 //!
 //! Triangles with the same opacity and texture coordinates share a map, so that the leaves of a tree often need only a
 //! few.

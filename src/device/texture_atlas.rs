@@ -1,5 +1,4 @@
-//! Packs a scene's images and textures into the buffers that lookups read. Imports
-//! `material_textures`, `material`, `texture` and the scene crate.
+//! Packs a scene's images and textures into the buffers that lookups read.
 
 use std::collections::HashMap;
 

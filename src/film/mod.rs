@@ -1,5 +1,4 @@
 //! The film: sums of samples in fixed point, and the `picture` that it becomes. Twin: `kernels/shared/film.cuh`.
-//! Imports only the scene crate and `error`.
 //!
 //! Integer addition is associative, so the film's bits do not depend on the order in which samples are added.
 

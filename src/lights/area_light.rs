@@ -1,5 +1,5 @@
 //! Area lights: sampling a point on an emissive triangle or sphere, and the pdf of doing so. Twin:
-//! `kernels/shared/area_light.cuh`. Imports `light_sample`, `light_tree`, `math`, `primitive`.
+//! `kernels/shared/area_light.cuh`.
 //!
 //! Triangles are sampled uniformly by area, spheres uniformly in the cone that they subtend (Shirley, Wang & Zimmerman
 //! 1996).

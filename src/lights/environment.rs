@@ -1,5 +1,5 @@
 //! Environment maps: radiance by direction, and importance sampling of directions. Twin:
-//! `kernels/shared/environment.cuh`. Imports only `math`.
+//! `kernels/shared/environment.cuh`.
 //!
 //! The image is a latitude-longitude map: direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv), v from the top, bilinear
 //! between texel centres. Sampling chooses a row, then a texel, each by its share of luminance, then a point of the

@@ -1,5 +1,4 @@
-//! Lamps: point, spot and directional lights, and suns. Twin: `kernels/shared/lamp.cuh`. Imports `light_sample`,
-//! `math`, `path`.
+//! Lamps: point, spot and directional lights, and suns. Twin: `kernels/shared/lamp.cuh`.
 
 use compaction::shared;
 use glam::Vec3;

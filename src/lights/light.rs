@@ -1,6 +1,5 @@
 //! Light sampling: choosing a light and a point on it, and the radiance of lights at infinity. Twin:
-//! `kernels/shared/light.cuh`. Imports `area_light`, `environment`, `lamp`, `light_sample`, `light_tree`, `material`,
-//! `math`, `path`, `primitive`, `sampler`.
+//! `kernels/shared/light.cuh`.
 //!
 //! A light is chosen with a probability proportional to its power, which is luminance times area for a primitive. Power
 //! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius. The

@@ -1,5 +1,4 @@
 //! Builds the tables of light sampling from a scene's lights: the light table, light tree and environment tables.
-//! Imports `environment`, `lamp`, `light`, `light_power`, `light_tree`, `material`, `math`, `primitive`, `scene`.
 
 use std::ops::Range;
 

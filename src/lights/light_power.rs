@@ -1,5 +1,4 @@
-//! The power of lights, and the probabilities of choosing them in proportion to it. Imports `area_light`, `light`,
-//! `material`, `math`, `primitive`.
+//! The power of lights, and the probabilities of choosing them in proportion to it.
 //!
 //! Power is flux over π: radiance (as luminance) times area for a primitive. Only the host computes it, in `f64`.
 

@@ -1,4 +1,4 @@
-//! The sample of a light, and its MIS weight. Twin: `kernels/shared/light_sample.cuh`. Imports `material`, `path`.
+//! The sample of a light, and its MIS weight. Twin: `kernels/shared/light_sample.cuh`.
 
 use glam::Vec3;
 

@@ -1,4 +1,4 @@
-//! A light tree: importance sampling of many lights. Twin: `kernels/shared/light_tree.cuh`. Imports only `math`.
+//! A light tree: importance sampling of many lights. Twin: `kernels/shared/light_tree.cuh`.
 //!
 //! The binary tree holds the lights at finite distance. Each node stores a bounding box, the sum of intensities and a
 //! cone of emission directions, from which its importance for a reference point is estimated; sampling descends in

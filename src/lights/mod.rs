@@ -1,7 +1,6 @@
 //! Light sources: emission, light sampling, the light tree and the environment map.
 //!
-//! `light_params` and `light_power` prepare them on the host; the others are twins of `kernels/shared/`. Imports only
-//! `math`, `sampler`, `path`, `accel`, `shading` and the scene crate.
+//! `light_params` and `light_power` prepare them on the host; the others are twins of `kernels/shared/`.
 
 pub mod area_light;
 pub mod environment;

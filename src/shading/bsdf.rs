@@ -1,5 +1,4 @@
-//! BSDFs: evaluation, pdf and sampling of a material at a hit. Twin: `kernels/shared/bsdf.cuh`. Imports `bsdf_types`,
-//! `conductor`, `dielectric`, `extended`, `facets`, `layered`, `material`, `math`, `specular`.
+//! BSDFs: evaluation, pdf and sampling of a material at a hit. Twin: `kernels/shared/bsdf.cuh`.
 //!
 //! Directions are in world space, have length 1 and point away from the surface: `to_eye` to the previous path vertex,
 //! `to_light` to the next one. `normal` is the shading normal on the eye's side. Energy that single scattering on rough

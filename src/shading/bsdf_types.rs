@@ -1,5 +1,5 @@
 //! Structs of BSDFs: a BSDF at a hit, its value for two directions, and a sampled direction. Twin:
-//! `kernels/shared/bsdf_types.cuh`. Imports nothing.
+//! `kernels/shared/bsdf_types.cuh`.
 
 use glam::Vec3;
 

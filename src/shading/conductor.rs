@@ -1,5 +1,5 @@
 //! Conductors: Fresnel reflectance, and evaluation of rough conductors with compensation of multiple scattering. Twin:
-//! `kernels/shared/conductor.cuh`. Imports `bsdf_types`, `energy`, `facets`, `material`, `math`, `microfacet`.
+//! `kernels/shared/conductor.cuh`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Rough conductors are sampled by
 //! [`sample_rough`](crate::shading::bsdf::dielectric::sample_rough).

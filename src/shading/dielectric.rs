@@ -1,6 +1,5 @@
 //! Rough glass: evaluation with compensation of multiple scattering, and sampling of GGX facets. Twin:
-//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `facets`, `material`, `math`,
-//! `microfacet`, `thin_film`.
+//! `kernels/shared/dielectric.cuh`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Light passes through thin glass without refraction.
 

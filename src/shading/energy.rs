@@ -1,5 +1,5 @@
 //! Energy compensation for rough surfaces: directional albedos of single-scattering GGX, tabulated. Twin:
-//! `kernels/shared/energy.cuh`. Imports `material`, `math`.
+//! `kernels/shared/energy.cuh`.
 //!
 //! Single scattering loses the energy that is scattered more than once. That energy is added as a diffuse-like lobe: C.
 //! Kulla & A. Conty, Revisiting Physically Based Shading at Imageworks, SIGGRAPH 2017 course. A table covers one form

@@ -1,6 +1,5 @@
 //! Extended materials: layered materials with sheen, anisotropic facets, a thin film, diffuse transmission or
-//! dispersion. Twin: `kernels/shared/extended.cuh`. Imports `bsdf_types`, `conductor`, `dielectric`, `energy`,
-//! `layered`, `material`, `math`, `microfacet`, `sheen`, `thin_film`.
+//! dispersion. Twin: `kernels/shared/extended.cuh`.
 //!
 //! The layers are, from the outside: clear coat, sheen, thin film, and the mixture of metal, glass and a diffuse base.
 //! Directions are those of [`bsdf`](crate::shading::bsdf).

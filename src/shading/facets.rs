@@ -1,5 +1,4 @@
-//! GGX facets of rough conductors and glass, isotropic or anisotropic. Twin: `kernels/shared/facets.cuh`. Imports
-//! `bsdf_types`, `material`, `math`, `microfacet`.
+//! GGX facets of rough conductors and glass, isotropic or anisotropic. Twin: `kernels/shared/facets.cuh`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf).
 

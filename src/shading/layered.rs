@@ -1,6 +1,5 @@
 //! Layered materials: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary. Twin:
-//! `kernels/shared/layered.cuh`. Imports `bsdf_types`, `conductor`, `dielectric`, `energy`, `material`, `math`,
-//! `microfacet`.
+//! `kernels/shared/layered.cuh`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf).
 

@@ -1,5 +1,5 @@
 //! Materials as the stages read them, and the reflection, refraction and MIS functions they share. Twin:
-//! `kernels/shared/material.cuh`. Imports `math` and `scene`.
+//! `kernels/shared/material.cuh`.
 
 use compaction::shared;
 use glam::Vec3;

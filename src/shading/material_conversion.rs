@@ -1,5 +1,4 @@
-//! The conversion of a scene's materials to those that the stages read. Imports `material`, `math`, `microfacet` and
-//! `scene`.
+//! The conversion of a scene's materials to those that the stages read.
 
 use glam::Vec3;
 

@@ -1,5 +1,5 @@
 //! Textured materials: textures that scale a material's parameters or bend its normals. Twin:
-//! `kernels/shared/material_textures.cuh`. Imports `material`, `math`, `microfacet`, `primitive`, `texture`.
+//! `kernels/shared/material_textures.cuh`.
 
 use compaction::shared;
 use glam::Vec3;

@@ -1,5 +1,5 @@
 //! The GGX microfacet distribution with Smith masking-shadowing, and Fresnel reflectance of conductors. Twin:
-//! `kernels/shared/microfacet.cuh`. Imports only `math` and the scene crate.
+//! `kernels/shared/microfacet.cuh`.
 //!
 //! Sources: B. Walter et al., Microfacet Models for Refraction through Rough Surfaces, 2007; E. Heitz, Understanding
 //! the Masking-Shadowing Function, 2014; J. Dupuy & A. Benyoub, Sampling Visible GGX Normals with Spherical Caps, 2023.

@@ -1,6 +1,6 @@
 //! Materials: BSDF lobes, microfacet distributions, energy tables, textures and opacity.
 //!
-//! Contains twins of `kernels/shared/`. Imports only `math`, `sampler`, `path`, `accel` and the scene crate.
+//! Contains twins of `kernels/shared/`.
 
 pub mod bsdf;
 pub mod bsdf_types;

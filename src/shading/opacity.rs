@@ -1,5 +1,4 @@
-//! Stochastic opacity: alpha-tested and partly transparent surfaces. Twin: `kernels/shared/opacity.cuh`. Imports `bvh`,
-//! `instance`, `material`, `material_textures`, `math`, `opacity_map`, `path`, `primitive`, `sampler`, `texture`.
+//! Stochastic opacity: alpha-tested and partly transparent surfaces. Twin: `kernels/shared/opacity.cuh`.
 //!
 //! A ray intersects such a surface with probability equal to its opacity. The random number is a hash of the sample,
 //! the bounce, the instance and the primitive (stochastic any-hit tests: Enderton et al. 2010, Stochastic

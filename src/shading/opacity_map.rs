@@ -1,5 +1,5 @@
 //! Opacity maps: which parts of each triangle are surely opaque or surely transparent, so that rays that hit them need
-//! no opacity test. Twin: `kernels/shared/opacity_map.cuh`. Imports nothing.
+//! no opacity test. Twin: `kernels/shared/opacity_map.cuh`.
 //!
 //! A map divides a triangle into cells of equal size in barycentric coordinates (Gruen et al. 2020, Sub-Triangle
 //! Opacity Masks). It is conservative: a cell is known only if the opacity test has the same result everywhere in it.

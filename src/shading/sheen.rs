@@ -1,5 +1,4 @@
-//! Sheen: the reflection of cloth fibres that stand on a surface. Twin: `kernels/shared/sheen.cuh`. Imports
-//! `bsdf_types`, `energy`, `math`.
+//! Sheen: the reflection of cloth fibres that stand on a surface. Twin: `kernels/shared/sheen.cuh`.
 //!
 //! Source: A. C. Estevez & C. Kulla, Production Friendly Microfacet Sheen BRDF, 2017, as in the glTF extension
 //! `KHR_materials_sheen`.

@@ -1,5 +1,4 @@
-//! Delta distributions: mirrors, smooth conductors and smooth dielectrics. Twin: `kernels/shared/specular.cuh`. Imports
-//! `bsdf_types`, `conductor`, `material`, `math`.
+//! Delta distributions: mirrors, smooth conductors and smooth dielectrics. Twin: `kernels/shared/specular.cuh`.
 
 use glam::Vec3;
 

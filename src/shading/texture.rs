@@ -1,5 +1,4 @@
-//! Textures: filtered lookup in images. Twin: `kernels/shared/texture.cuh`. Imports `math` and the
-//! scene crate.
+//! Textures: filtered lookup in images. Twin: `kernels/shared/texture.cuh`.
 //!
 //! A texture is looked up once per hit at the surface's texture coordinates, without mip maps: the samples of a pixel
 //! filter it, without bias; `ARCHITECTURE.md` gives the reason.

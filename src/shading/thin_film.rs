@@ -1,5 +1,5 @@
 //! Thin-film interference: the reflectance of a film of a few hundred nanometres on a surface. Twin:
-//! `kernels/shared/thin_film.cuh`. Imports `material`, `math`, `microfacet`.
+//! `kernels/shared/thin_film.cuh`.
 //!
 //! Source: L. Belcour & P. Barla, A Practical Extension to Microfacet Theory for the Modeling of Varying Iridescence,
 //! 2017, in the form of the glTF extension `KHR_materials_iridescence`.

@@ -3,7 +3,7 @@
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
 //! the rows of the statistics panel, `columns` defines its tables, and `bars` and `plots` draw its graphical parts.
 //! `export` and `description` put the figures into text. `fitted` is the area of a picture in a window, and `pixels`
-//! describes single pixels. Imports `session` for the data to display, and `chart` for colors.
+//! describes single pixels.
 
 pub(crate) mod canvas;
 pub(crate) mod colors;

@@ -3,8 +3,7 @@
 //! One render thread (`session`) serves up to 64 viewers, which are connections of browsers. A thread of `broadcast`
 //! tone-maps and encodes each picture once for all of them (`encode`). Each viewer receives the newest picture while at
 //! most one picture that it has not displayed is on its way (`viewer`). So slow viewers skip pictures and delay nobody.
-//! `pages` holds the HTTP routes, `access` the authorisation, and `connections` the limits of connections. Imports
-//! `session`, `overlay` and `chart`, but not `window`.
+//! `pages` holds the HTTP routes, `access` the authorisation, and `connections` the limits of connections.
 
 mod access;
 mod notifier;

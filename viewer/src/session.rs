@@ -3,8 +3,6 @@
 //! The renderer works on a thread of its own (`render_thread`). Keys and buttons map to actions through one table
 //! (`controls`). Actions on the render go through the `controller`, which holds the camera, the display settings and
 //! the compaction strategy. The window and the page display the resulting frames.
-//!
-//! Imports no other module of this crate except `error`: neither the window nor the page.
 
 mod commands;
 mod controller;

@@ -3,7 +3,7 @@
 //! Until the window closes, the event loop does not wait for the renderer, which works on a thread of its own
 //! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which consists
 //! of egui's widgets. The `screen` passes input to them, and the `painter` draws them and the picture by the graphics
-//! card. Imports `session` and `overlay`, but not `serve`.
+//! card.
 
 mod editor;
 mod layout;

@@ -1,4 +1,4 @@
-//! Triangles that a program adds to a scene. Imports `error`, `limits`, `memory` and `scene`.
+//! Triangles that a program adds to a scene.
 
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
 //! The extent of a model: its bounding box, and its outline in the view of the camera.
-//!
-//! Imports `load_options`, `model` and `scene`.
 
 use std::ops::Range;
 

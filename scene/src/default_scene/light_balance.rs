@@ -1,8 +1,7 @@
 //! Balances the lights of a model's file with the exposure and the default lighting, by the irradiance that they cause
 //! on the visible surfaces.
 //!
-//! Light is assumed to reach every surface that faces it, because shadows are not known before rendering. Imports
-//! `color`, `model` and `scene`.
+//! Light is assumed to reach every surface that faces it, because shadows are not known before rendering.
 
 use std::f64::consts::PI;
 

@@ -2,7 +2,7 @@
 //!
 //! The camera is the model's own if it has one, and otherwise shows the whole model from the front right, slightly from
 //! above. The lights are those of the model and a studio environment. A model with lights and a camera has a plain
-//! backdrop instead of the studio. Imports `builder`, `model`, `scene`, `view_options` and what they import.
+//! backdrop instead of the studio.
 
 mod extent;
 mod light_balance;

@@ -1,8 +1,6 @@
 //! Recognises files of formats that are not supported, so that an error can say what the file is and what to do.
 //!
 //! The messages continue a sentence that begins with the name of the file.
-//!
-//! Imports nothing.
 
 /// Number of bytes from the start of a file that suffice for [`by_content`].
 pub(crate) const START_BYTES: usize = 512;

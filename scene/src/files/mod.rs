@@ -1,6 +1,4 @@
 //! The files that a scene is read from: opens them, resolves their names, reads lines and records what was read.
-//!
-//! Imports only `error`.
 
 pub(crate) mod foreign;
 pub(crate) mod lines;

@@ -1,8 +1,7 @@
 //! Reads glTF 2.0 models, as `.glb` or as `.gltf` with separate buffer and image files.
 //!
 //! The crate `gltf` parses the JSON. This module follows every reference itself and checks each index, length and file
-//! name. Errors name an object by its glTF index, which starts at 0. Imports `model`, `image`, `scene` and what they
-//! import.
+//! name. Errors name an object by its glTF index, which starts at 0.
 
 mod accessor;
 mod animation;

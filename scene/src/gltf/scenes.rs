@@ -1,5 +1,4 @@
-//! Choice of the scene of a file that is shown, and the error for a file with nothing to show. Imports `container` and
-//! `model`.
+//! Choice of the scene of a file that is shown, and the error for a file with nothing to show.
 
 use gltf::json::Root;
 

@@ -1,6 +1,4 @@
 //! Reads environment maps: images in floating point, in latitude-longitude format.
-//!
-//! Imports `load_options`, `scene` and what they import.
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, PFM, and
 //! KTX2 with Basis Universal, plain texels or BC1 to BC7. TGA has no signature and is recognised by the file name. Grey
 //! becomes RGB, and CIE XYZ becomes linear sRGB. Other values are not converted; the texture defines their encoding.
-//! Imports `scene`, `files` and what they import.
 
 mod basis;
 pub(crate) mod environment_map;

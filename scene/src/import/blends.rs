@@ -1,5 +1,5 @@
 //! Materials of other renderers that combine others: blends by a weight, opacities, and materials that are seen from
-//! both sides. Imports `model` and `scene`.
+//! both sides.
 
 use glam::Vec3;
 

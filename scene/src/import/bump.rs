@@ -1,4 +1,4 @@
-//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known. Imports `model`.
+//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known.
 
 use glam::{DAffine3, Mat2, Vec2, Vec3};
 

@@ -1,4 +1,4 @@
-//! Tables of the CIE: the color matching functions of 1931 and the daylight illuminant D65. Imports nothing.
+//! Tables of the CIE: the color matching functions of 1931 and the daylight illuminant D65.
 
 /// First wavelength of the tables in nanometres.
 pub(crate) const FIRST: f64 = 360.0;

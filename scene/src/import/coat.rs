@@ -1,5 +1,4 @@
-//! Conversion of coated materials of renderers whose microfacets lose light, because they scatter it only once. Imports
-//! `image`, `limits`, `materials` and `scene`.
+//! Conversion of coated materials of renderers whose microfacets lose light, because they scatter it only once.
 
 use std::f64::consts::{PI, TAU};
 

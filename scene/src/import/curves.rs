@@ -1,4 +1,4 @@
-//! Curves, such as hair and grass, as tubes and ribbons of triangles. Imports `shapes`, `memory` and `model`.
+//! Curves, such as hair and grass, as tubes and ribbons of triangles.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 

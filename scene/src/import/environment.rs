@@ -1,5 +1,4 @@
-//! Environment maps of other renderers, converted to latitude-longitude maps. Imports
-//! `image`, `memory` and `scene`.
+//! Environment maps of other renderers, converted to latitude-longitude maps.
 
 use std::f64::consts::PI;
 

@@ -1,4 +1,4 @@
-//! Area lights that light a scene without being visible. Imports `model` and `scene`.
+//! Area lights that light a scene without being visible.
 //!
 //! The renderer has no such light, and a surface with an opacity of 0 does not shine. A spot light has no size, so that
 //! it is invisible. Many of them on the surface together cast soft shadows. The intensity of a diffuse light falls with

@@ -1,5 +1,4 @@
-//! Materials of other renderers: values with textures, roughness, and the nearest material for an emitter. Imports
-//! `image`, `model` and `scene`.
+//! Materials of other renderers: values with textures, roughness, and the nearest material for an emitter.
 
 use glam::{Affine2, Vec2, Vec3};
 

@@ -1,4 +1,4 @@
-//! Geometry of the mesh files that a scene names, without their materials. Imports `files`, `obj` and `ply`.
+//! Geometry of the mesh files that a scene names, without their materials.
 
 use std::{
     collections::HashMap,

@@ -1,8 +1,7 @@
 //! The parts of a scene of another renderer, and the scene that is made of them.
 //!
 //! The readers `mitsuba` and `pbrt` fill an [`Imported`] scene. The submodules hold what both need: spectra, refractive
-//! indices, shapes, materials and environment maps. Imports `builder`, `model`, `obj`, `ply`, `scene` and what they
-//! import.
+//! indices, shapes, materials and environment maps.
 
 mod blends;
 pub(crate) mod bump;

@@ -1,4 +1,4 @@
-//! Warnings that would otherwise be repeated for each missing file, name or type. Imports `files` and the parent module.
+//! Warnings that would otherwise be repeated for each missing file, name or type.
 
 use std::{collections::HashSet, path::Path};
 

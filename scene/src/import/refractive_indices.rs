@@ -1,4 +1,4 @@
-//! Refractive indices of materials by the names that other renderers use. Imports nothing.
+//! Refractive indices of materials by the names that other renderers use.
 
 use glam::Vec3;
 

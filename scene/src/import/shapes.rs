@@ -1,4 +1,4 @@
-//! Meshes of the shapes of other renderers, in the coordinates of the shape. Imports `model`.
+//! Meshes of the shapes of other renderers, in the coordinates of the shape.
 
 use std::f64::consts::{PI, TAU};
 

@@ -1,7 +1,7 @@
 //! Conversion of spectra to linear sRGB, with the color matching functions of the CIE.
 //!
 //! A spectrum is a list of wavelengths in nanometres with values, in increasing order of wavelength. It is interpolated
-//! linearly, and is 0 outside the list. Imports `cie`, `error` and `files`.
+//! linearly, and is 0 outside the list.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! Loop subdivision surfaces. Imports `memory` and `model`.
+//! Loop subdivision surfaces.
 
 use std::f64::consts::{PI, TAU};
 

@@ -1,4 +1,4 @@
-//! The camera of a scene of another renderer. Imports `limits`, `load_options`, `model` and `scene`.
+//! The camera of a scene of another renderer.
 
 use glam::{DVec2, DVec3};
 

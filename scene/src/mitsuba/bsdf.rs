@@ -1,4 +1,4 @@
-//! BSDFs of Mitsuba, converted to the nearest material. Imports `document`, `textures` and `import`.
+//! BSDFs of Mitsuba, converted to the nearest material.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Curves of Mitsuba, whose control points are in text files. Imports `document`, `import`, `files` and `memory`.
+//! Curves of Mitsuba, whose control points are in text files.
 
 use std::{io::BufReader, path::Path, rc::Rc};
 

@@ -1,4 +1,4 @@
-//! The values of the elements `<default>`, which replace `$name` in attributes. Imports `error`.
+//! The values of the elements `<default>`, which replace `$name` in attributes.
 
 use std::{
     cell::{Cell, RefCell},

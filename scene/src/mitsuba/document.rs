@@ -1,7 +1,6 @@
 //! The objects of a Mitsuba scene: the XML of the file and of the files that it includes, with defaults replaced.
 //!
-//! The crate `roxmltree` parses the XML. Document type definitions, and with them entities, are refused. Imports
-//! `defaults`, `files` and `values`.
+//! The crate `roxmltree` parses the XML. Document type definitions, and with them entities, are refused.
 
 use std::{
     cell::Cell,

@@ -1,4 +1,4 @@
-//! Emitters of Mitsuba that are not shapes. Imports `document`, `sun`, `textures` and `import`.
+//! Emitters of Mitsuba that are not shapes.
 
 use glam::{DMat3, DVec3, Vec3};
 

@@ -1,8 +1,7 @@
 //! Reads scenes of Mitsuba 3, and of older versions as far as their elements have the same meaning.
 //!
-//! `document` reads the XML into objects, `values` its values, `defaults` replaces names in them, and `serialized` reads
-//! meshes in Mitsuba's own format. The other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports
-//! `import` and what it imports.
+//! `document` reads the XML into objects, `values` its values, `defaults` replaces names in them, and `serialized`
+//! reads meshes in Mitsuba's own format. The other submodules convert sensors, shapes, BSDFs, textures and emitters.
 
 mod bsdf;
 mod curves;

@@ -1,4 +1,4 @@
-//! Names of the parameters of Mitsuba's plugins. Imports `document` and `import`.
+//! Names of the parameters of Mitsuba's plugins.
 
 use std::rc::Rc;
 

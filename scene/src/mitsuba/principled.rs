@@ -1,4 +1,4 @@
-//! The principled BSDFs of Mitsuba, after B. Burley (2012 and 2015). Imports `bsdf`, `document` and `import`.
+//! The principled BSDFs of Mitsuba, after B. Burley (2012 and 2015).
 
 use glam::Vec3;
 

@@ -1,4 +1,4 @@
-//! Sensors, films, samplers and integrators of Mitsuba. Imports `document` and `import`.
+//! Sensors, films, samplers and integrators of Mitsuba.
 
 use glam::{DVec3, Vec3};
 

@@ -1,5 +1,4 @@
-//! Reads the meshes of Mitsuba's `.serialized` files: several meshes, each compressed by zlib. Imports `files`,
-//! `memory` and `model`.
+//! Reads the meshes of Mitsuba's `.serialized` files: several meshes, each compressed by zlib.
 
 use std::{
     io::{self, BufReader, Read, Seek, SeekFrom},

@@ -1,5 +1,4 @@
-//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `curves`, `document`,
-//! `serialized` and `import`.
+//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances.
 
 use std::{f64::consts::TAU, path::Path, rc::Rc};
 

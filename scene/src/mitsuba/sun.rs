@@ -1,5 +1,5 @@
 //! The brightness of Mitsuba's sun, which is that of L. Hosek and A. Wilkie (Adding a Solar-Radiance Function to the
-//! Hošek-Wilkie Skylight Model, 2013). Imports nothing.
+//! Hošek-Wilkie Skylight Model, 2013).
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Textures and spectra of Mitsuba. Imports `document` and `import`.
+//! Textures and spectra of Mitsuba.
 
 use glam::{Affine2, DMat4, Mat2, Vec2, Vec3};
 

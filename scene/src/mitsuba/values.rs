@@ -1,4 +1,4 @@
-//! Values of a Mitsuba scene: numbers, texts, colors, spectra and transforms. Imports `files` and `spectrum`.
+//! Values of a Mitsuba scene: numbers, texts, colors, spectra and transforms.
 
 use glam::{DAffine3, DMat3, DMat4, DVec3, DVec4, Vec3};
 use roxmltree::Node;

@@ -1,7 +1,7 @@
 //! A model as its file describes it: meshes, instances, materials, cameras and lights. All model readers produce it.
 //!
 //! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
-//! vertex colors. Imports `image`, `scene` and what they import.
+//! vertex colors.
 
 pub(crate) mod clipping;
 pub(crate) mod flat_instances;

@@ -1,7 +1,6 @@
 //! Reads OBJ files: as a model with one mesh per material, or as bare geometry for a `Mesh` object.
 //!
-//! `statements` parses the lines of an OBJ file, and `mtl` its material libraries. Imports `builder`, `model`, `scene`
-//! and what they import.
+//! `statements` parses the lines of an OBJ file, and `mtl` its material libraries.
 
 mod mtl;
 mod statements;

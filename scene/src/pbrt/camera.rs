@@ -1,4 +1,4 @@
-//! Camera, film, pixel filter and integrator of pbrt. Imports `parameters` and `import`.
+//! Camera, film, pixel filter and integrator of pbrt.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Names of the parameters of pbrt's directives. Imports `parameters` and `import`.
+//! Names of the parameters of pbrt's directives.
 
 use super::{Converter, parameters::Parameters};
 use crate::error::excerpt;

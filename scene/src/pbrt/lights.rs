@@ -1,4 +1,4 @@
-//! Lights of pbrt that are not shapes. Imports `parameters`, `spectra` and `import`.
+//! Lights of pbrt that are not shapes.
 
 use std::f64::consts::PI;
 

@@ -1,4 +1,4 @@
-//! Materials of pbrt, converted to the nearest ones. Imports `parameters`, `spectra`, `textures` and `import`.
+//! Materials of pbrt, converted to the nearest ones.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! Reads scenes of pbrt-v4.
 //!
 //! `tokens` and `parameters` read the text, and `state` its directives. The other submodules convert cameras, shapes,
-//! materials, textures and lights. Imports `import` and what it imports.
+//! materials, textures and lights.
 
 mod camera;
 mod known;

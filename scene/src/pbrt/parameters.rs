@@ -1,4 +1,4 @@
-//! Parameter lists of pbrt directives, such as `"float radius" [ 2 ]`. Imports `tokens`.
+//! Parameter lists of pbrt directives, such as `"float radius" [ 2 ]`.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Shapes of pbrt: spheres, meshes, tessellated shapes and instances. Imports `materials`, `parameters` and `import`.
+//! Shapes of pbrt: spheres, meshes, tessellated shapes and instances.
 
 use std::{
     f64::consts::{PI, TAU},

@@ -1,4 +1,4 @@
-//! Colors of pbrt parameters. Imports `parameters` and `import`.
+//! Colors of pbrt parameters.
 
 use glam::Vec3;
 

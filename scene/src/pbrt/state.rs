@@ -1,4 +1,4 @@
-//! Directives of pbrt files, and the graphics state that they change. Imports the other submodules.
+//! Directives of pbrt files, and the graphics state that they change.
 
 use std::{collections::BTreeMap, path::Path, rc::Rc};
 

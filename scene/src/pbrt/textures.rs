@@ -1,4 +1,4 @@
-//! Textures of pbrt. Imports `parameters`, `spectra` and `import`.
+//! Textures of pbrt.
 
 use std::path::Path;
 

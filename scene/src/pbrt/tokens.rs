@@ -1,6 +1,6 @@
 //! Tokens of pbrt files, and the files themselves with those that they include.
 //!
-//! Imports `files` and `memory`. The crate `pbrt4` is not used, because it panics on several directives.
+//! The crate `pbrt4` is not used, because it panics on several directives.
 
 use std::{
     io::{BufReader, Read},

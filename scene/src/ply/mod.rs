@@ -1,7 +1,7 @@
 //! Reads PLY files: as a model, or as bare geometry for a `Mesh` object.
 //!
 //! A model has one mesh, or one mesh per image if faces refer to several images. `header` and `file` read the elements
-//! of the file. Imports `builder`, `model`, `scene` and what they import.
+//! of the file.
 
 mod binary;
 mod file;

@@ -1,4 +1,4 @@
-//! The hasher of scenes and materials. Imports nothing.
+//! The hasher of scenes and materials.
 
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;

@@ -1,6 +1,4 @@
 //! The types of a scene, as plain data. Readers of all formats produce them, and a renderer consumes them.
-//!
-//! Imports only `color`, `error`, `files`, `limits`, `studio` and `sun_sky`, and none of the readers.
 
 mod absorption;
 mod background;

@@ -1,5 +1,4 @@
-//! Binary BVHs by locally-ordered clustering and reinsertion (both Meister & Bittner 2018). Imports `parts`, `math`,
-//! `vectors`.
+//! Binary BVHs by locally-ordered clustering and reinsertion (both Meister & Bittner 2018).
 //!
 //! Boxes are ordered along a Morton curve. In each pass a cluster chooses the neighbour, up to [`REACH`] places away,
 //! with which its common box is smallest, and pairs that chose each other are merged. In degenerate rows of boxes

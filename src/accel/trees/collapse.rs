@@ -1,7 +1,7 @@
 //! Collapses a binary BVH to the CWBVH at the least cost (Ylitie, Karras & Laine 2017), in parallel.
 //!
 //! The binary tree consists of branches and the nodes above them. They only divide the work: costs are those of the
-//! whole, and a node of the wide tree may start anywhere in a branch. Imports `bvh`, `shares`, `source`.
+//! whole, and a node of the wide tree may start anywhere in a branch.
 
 use bytemuck::Zeroable;
 use glam::Vec3;

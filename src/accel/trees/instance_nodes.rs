@@ -1,5 +1,5 @@
 //! Completes the nodes that stand for instances: gives them the children of their mesh's root, with boxes in the space
-//! of the scene. Imports `bvh`, `primitive`, `scene`, `support`.
+//! of the scene.
 
 use std::ops::Range;
 

@@ -2,8 +2,7 @@
 //!
 //! The primitives are sorted along a Morton curve (Morton 1966; Lauterbach et al. 2009) and cut into equal parts, each
 //! of which gets a binary tree. Only the lower branches of these trees are kept: the tree above all branches is built
-//! anew with more effort, so that the cuts do not show. The tree does not depend on the number of threads. Imports
-//! `bvh`, `clusters`, `collapse`, `source`.
+//! anew with more effort, so that the cuts do not show. The tree does not depend on the number of threads.
 
 use bytemuck::zeroed_vec;
 use glam::UVec3;

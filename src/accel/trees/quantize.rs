@@ -1,4 +1,4 @@
-//! Quantises the boxes of a node's children to the grid of the node. Imports `bvh`.
+//! Quantises the boxes of a node's children to the grid of the node.
 
 use glam::Vec3;
 

@@ -1,5 +1,5 @@
 //! The primitives over which a tree is built, made from the scene one at a time, so that they need not be in memory
-//! twice. Imports `primitive`, `scene`.
+//! twice.
 
 use glam::Vec3;
 use obvhs::{Boundable, aabb::Aabb};

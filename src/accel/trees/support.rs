@@ -1,5 +1,5 @@
 //! The support function of a mesh: how far the mesh reaches in a direction. It gives the tight bounding boxes of
-//! instances. Imports `primitive`.
+//! instances.
 
 use glam::{DVec3, Vec3};
 

@@ -1,7 +1,5 @@
 //! A picture in linear light, computed from a film, its conversion to sRGB (`tone`), with alpha (`transparency`), and
 //! its comparison with another image (`comparison`, `flip`).
-//!
-//! Imports only `scene` and `error`.
 
 pub mod comparison;
 pub mod flip;
