@@ -85,6 +85,21 @@ impl Converter {
     /// Executes the directive with this name, and reads its parameters from `tokens`. Fails if it is unknown or
     /// invalid.
     fn directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<(), String> {
+        let is_done = self.state_directive(name, tokens)?
+            || self.view_directive(name, tokens)?
+            || self.world_directive(name, tokens)?;
+        match name {
+            _ if is_done => Ok(()),
+            "WorldEnd" | "Renderer" | "SurfaceIntegrator" | "VolumeIntegrator" => {
+                Err(format!("is a directive of {OLD_VERSION}"))
+            }
+            _ => Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
+        }
+    }
+
+    /// Executes a directive that changes, saves or restores the transform and the other state. Returns `false` for
+    /// another directive.
+    fn state_directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<bool, String> {
         match name {
             "Identity" => self.set_transform(DAffine3::IDENTITY),
             "Translate" => {
@@ -165,6 +180,14 @@ impl Converter {
                 self.systems.insert("world".to_owned(), DAffine3::IDENTITY);
                 self.in_world = true;
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Executes a directive about the view and the method of the render. Returns `false` for another directive.
+    fn view_directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<bool, String> {
+        match name {
             "Camera" => {
                 let (kind, parameters) = self.typed("Camera", tokens)?;
                 let to_world = self.state.transform.inverse();
@@ -206,6 +229,14 @@ impl Converter {
                     ));
                 }
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Executes a directive about what the scene contains. Returns `false` for another directive.
+    fn world_directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<bool, String> {
+        match name {
             "Attribute" => {
                 let target = tokens.text("a target")?;
                 let parameters = Parameters::read(tokens)?;
@@ -292,12 +323,9 @@ impl Converter {
                 let name = tokens.text("a file name")?;
                 self.include(&name)?;
             }
-            "WorldEnd" | "Renderer" | "SurfaceIntegrator" | "VolumeIntegrator" => {
-                return Err(format!("is a directive of {OLD_VERSION}"));
-            }
-            _ => return Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads the type of a directive and its parameters like [`typed`], with those of `Attribute`, and reports

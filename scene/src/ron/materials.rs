@@ -365,111 +365,64 @@ impl<'a> MaterialText<'a> {
                 ..
             } => {
                 let default = Principled::default();
+                // The value of an optional field of the same name, by this function of `parameters`.
+                macro_rules! or_default {
+                    ($parse:ident, $field:ident, $kind:expr) => {
+                        parameters.$parse(stringify!($field), $field, $kind, default.$field)?
+                    };
+                }
                 Surface::Principled(Principled {
-                    metallic: parameters.fraction_or(
-                        "metallic",
-                        metallic,
-                        Parameter::Metallic,
-                        default.metallic,
-                    )?,
-                    roughness: parameters.fraction_or(
-                        "roughness",
-                        roughness,
-                        Parameter::Roughness,
-                        default.roughness,
-                    )?,
-                    specular: parameters.fraction_or(
-                        "specular",
-                        specular,
-                        Parameter::Specular,
-                        default.specular,
-                    )?,
-                    transmission: parameters.fraction_or(
-                        "transmission",
-                        transmission,
-                        Parameter::Transmission,
-                        default.transmission,
-                    )?,
-                    clearcoat: parameters.fraction_or(
-                        "clearcoat",
-                        clearcoat,
-                        Parameter::Clearcoat,
-                        default.clearcoat,
-                    )?,
-                    clearcoat_roughness: parameters.fraction_or(
-                        "clearcoat_roughness",
+                    metallic: or_default!(fraction_or, metallic, Parameter::Metallic),
+                    roughness: or_default!(fraction_or, roughness, Parameter::Roughness),
+                    specular: or_default!(fraction_or, specular, Parameter::Specular),
+                    transmission: or_default!(fraction_or, transmission, Parameter::Transmission),
+                    clearcoat: or_default!(fraction_or, clearcoat, Parameter::Clearcoat),
+                    clearcoat_roughness: or_default!(
+                        fraction_or,
                         clearcoat_roughness,
-                        Parameter::ClearcoatRoughness,
-                        default.clearcoat_roughness,
-                    )?,
-                    sheen_roughness: parameters.fraction_or(
-                        "sheen_roughness",
+                        Parameter::ClearcoatRoughness
+                    ),
+                    sheen_roughness: or_default!(
+                        fraction_or,
                         sheen_roughness,
-                        Parameter::SheenRoughness,
-                        default.sheen_roughness,
-                    )?,
-                    anisotropy: parameters.fraction_or(
-                        "anisotropy",
-                        anisotropy,
-                        Parameter::Anisotropy,
-                        default.anisotropy,
-                    )?,
-                    iridescence: parameters.fraction_or(
-                        "iridescence",
-                        iridescence,
-                        Parameter::Iridescence,
-                        default.iridescence,
-                    )?,
-                    diffuse_transmission: parameters.fraction_or(
-                        "diffuse_transmission",
+                        Parameter::SheenRoughness
+                    ),
+                    anisotropy: or_default!(fraction_or, anisotropy, Parameter::Anisotropy),
+                    iridescence: or_default!(fraction_or, iridescence, Parameter::Iridescence),
+                    diffuse_transmission: or_default!(
+                        fraction_or,
                         diffuse_transmission,
-                        Parameter::DiffuseTransmission,
-                        default.diffuse_transmission,
-                    )?,
-                    base_color: parameters.color_or(
-                        "base_color",
-                        base_color,
-                        Parameter::Color,
-                        default.base_color,
-                    )?,
-                    sheen_color: parameters.color_or(
-                        "sheen_color",
-                        sheen_color,
-                        Parameter::SheenColor,
-                        default.sheen_color,
-                    )?,
-                    diffuse_transmission_color: parameters.color_or(
-                        "diffuse_transmission_color",
+                        Parameter::DiffuseTransmission
+                    ),
+                    base_color: or_default!(color_or, base_color, Parameter::Color),
+                    sheen_color: or_default!(color_or, sheen_color, Parameter::SheenColor),
+                    diffuse_transmission_color: or_default!(
+                        color_or,
                         diffuse_transmission_color,
-                        Parameter::DiffuseTransmissionColor,
-                        default.diffuse_transmission_color,
-                    )?,
-                    anisotropy_rotation: parameters.number_or(
-                        "anisotropy_rotation",
+                        Parameter::DiffuseTransmissionColor
+                    ),
+                    anisotropy_rotation: or_default!(
+                        number_or,
                         anisotropy_rotation,
-                        (-1e6..=1e6, "an angle in degrees from -1e6 to 1e6"),
-                        default.anisotropy_rotation,
-                    )?,
-                    iridescence_ior: parameters.number_or(
-                        "iridescence_ior",
+                        (-1e6..=1e6, "an angle in degrees from -1e6 to 1e6")
+                    ),
+                    iridescence_ior: or_default!(
+                        number_or,
                         iridescence_ior,
-                        (1.0..=10.0, "a number from 1 to 10"),
-                        default.iridescence_ior,
-                    )?,
+                        (1.0..=10.0, "a number from 1 to 10")
+                    ),
                     iridescence_thickness: parameters
                         .film_thickness(iridescence_thickness, default.iridescence_thickness)?,
-                    iridescence_thickness_min: parameters.number_or(
-                        "iridescence_thickness_min",
+                    iridescence_thickness_min: or_default!(
+                        number_or,
                         iridescence_thickness_min,
-                        NANOMETRES,
-                        default.iridescence_thickness_min,
-                    )?,
-                    dispersion: parameters.number_or(
-                        "dispersion",
+                        NANOMETRES
+                    ),
+                    dispersion: or_default!(
+                        number_or,
                         dispersion,
-                        (0.0..=MAX_DISPERSION.into(), "a number from 0 to 100"),
-                        default.dispersion,
-                    )?,
+                        (0.0..=MAX_DISPERSION.into(), "a number from 0 to 100")
+                    ),
                     specular_color: specular_color.map_or(Ok(default.specular_color), |raw| {
                         parameters.specular_color(raw)
                     })?,
