@@ -6,10 +6,12 @@ mod gpu;
 use crate::{CountWord, Error, Result, count::to_word};
 
 #[cfg(feature = "cuda")]
-pub(crate) use gpu::{ItemCount, read_count, room_for_count};
+pub(crate) use gpu::{Call, ItemCount, read_count, room_for_count};
 
 /// Descriptions of an operation's arguments, as they appear in error messages.
 pub(crate) struct ArgumentNames {
+    /// The operation: `select`.
+    pub(crate) operation: &'static str,
     /// The input buffer, whose length limits the item count: `the flags of select`.
     pub(crate) input: &'static str,
     /// A count that the host gives: `the count given to select`.
@@ -26,6 +28,7 @@ pub(crate) struct ArgumentNames {
 macro_rules! argument_names {
     ($operation:literal, $input:literal) => {
         $crate::arguments::ArgumentNames {
+            operation: $operation,
             input: concat!("the ", $input, " of ", $operation),
             given: concat!("the count given to ", $operation),
             read: concat!("the words of the count that ", $operation, " reads"),

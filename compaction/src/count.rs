@@ -4,7 +4,10 @@
 //! of indices; `u64` serves any length.
 
 #[cfg(feature = "cuda")]
-use cudarc::driver::CudaView;
+use std::sync::Arc;
+
+#[cfg(feature = "cuda")]
+use cudarc::driver::{CudaStream, CudaView, DeviceSlice};
 
 #[cfg(feature = "cuda")]
 use crate::cuda::IntoView;
@@ -53,6 +56,14 @@ impl<'a, W: CountWord> Count<'a, W> {
     /// ```
     pub fn on_device(words: impl IntoView<'a, W>) -> Self {
         Self::Device(words.into_view())
+    }
+
+    /// Returns the stream of a count in device memory.
+    pub(crate) fn home(&self) -> Option<&Arc<CudaStream>> {
+        match self {
+            Self::Device(count) => Some(count.stream()),
+            Self::All | Self::Given(_) => None,
+        }
     }
 }
 

@@ -106,7 +106,7 @@ pub use readback::Readback;
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use stream_order::Uses;
-pub(crate) use stream_order::check_usable;
+pub(crate) use stream_order::{check_context, check_usable};
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
 pub use views::{IntoView, IntoViewMut};

@@ -130,7 +130,9 @@ pub enum Error {
         strategy: crate::select::Strategy,
     },
     /// A buffer, stream or kernel belongs to another CUDA context than the stream of the call.
-    #[error("{what} belongs to another CUDA context than the stream of the call")]
+    #[error(
+        "{what}: in another CUDA context than the stream of the call; use one context for both"
+    )]
     ForeignContext {
         /// Name of the buffer, stream or kernel that belongs to another context.
         what: String,
@@ -139,7 +141,7 @@ pub enum Error {
     /// Otherwise calls are ordered after the work of the other stream, but a captured call cannot wait for work outside
     /// the graph.
     #[error(
-        "{what} belongs to another stream, and a graph is being captured; allocate it on the stream of the call"
+        "{what}: on another stream while a graph is being captured; allocate it on the stream of the call"
     )]
     ForeignStream {
         /// Name of the buffer that was allocated on another stream.

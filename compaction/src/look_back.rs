@@ -216,6 +216,11 @@ impl States {
         Ok(states)
     }
 
+    /// Returns the stream that the buffer is used on.
+    pub(crate) fn home(&self) -> &Arc<CudaStream> {
+        self.words.home()
+    }
+
     /// Uses the buffer on another stream from now on.
     pub(crate) fn hand_over(&mut self, handover: &Handover) -> Result<()> {
         self.words.hand_over(handover)
@@ -244,6 +249,9 @@ impl States {
         stream: &Arc<CudaStream>,
         what: &'static str,
     ) -> Result<()> {
+        cuda::check_usable(stream, self.words.home(), || {
+            format!("the workspace of {what}")
+        })?;
         let words = cuda::download(stream, &self.words.as_view().slice(..CONTROL_WORDS))?;
         let control: Control = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words));
         if control.overrun == 0 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{ArgumentNames, check_len, check_range, check_room};
 use crate::{
@@ -11,6 +11,47 @@ use crate::{
     cuda::{self, Buffer},
     layout::Shared,
 };
+
+/// The objects that a GPU call uses. All of them are checked before anything is enqueued, so that an error names the
+/// object in the words of the caller, and the call then writes nothing.
+pub(crate) struct Call<'a> {
+    /// The name of the operation, for errors.
+    pub(crate) operation: &'static str,
+    /// The stream of the call.
+    pub(crate) stream: &'a CudaStream,
+    /// The context that the kernels were loaded in.
+    pub(crate) context: &'a Arc<CudaContext>,
+    /// The name and the stream of each buffer: `("output", out.stream())`.
+    pub(crate) buffers: &'a [(&'static str, &'a Arc<CudaStream>)],
+    /// The stream of the count in device memory that the call reads, if there is one.
+    pub(crate) count: Option<&'a Arc<CudaStream>>,
+    /// The stream of the count in device memory that the call writes, if there is one.
+    pub(crate) written: Option<&'a Arc<CudaStream>>,
+    /// The stream of the workspace.
+    pub(crate) workspace: &'a Arc<CudaStream>,
+}
+
+impl Call<'_> {
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) or
+    /// [`Error::ForeignStream`](crate::Error::ForeignStream) for the first object that the call cannot use on its stream.
+    pub(crate) fn check(&self) -> Result<()> {
+        let operation = self.operation;
+        cuda::check_context(self.stream, self.context, || operation.to_owned())?;
+        let usable = |home: &CudaStream, name: &dyn Fn() -> String| {
+            cuda::check_usable(self.stream, home, name)
+        };
+        for (name, home) in self.buffers {
+            usable(home, &|| format!("the {name} of {operation}"))?;
+        }
+        if let Some(home) = self.count {
+            usable(home, &|| format!("the count that {operation} reads"))?;
+        }
+        if let Some(home) = self.written {
+            usable(home, &|| format!("the count that {operation} writes"))?;
+        }
+        usable(self.workspace, &|| format!("the workspace of {operation}"))
+    }
+}
 
 /// The item count of a GPU call, checked against the length of the input buffer.
 pub(crate) struct ItemCount<'a> {
@@ -67,12 +108,14 @@ pub(crate) fn room_for_count<'a, W: CountWord, U: Shared>(
 }
 
 /// Waits for the stream and returns the count in the first word of `count`. Returns [`Error::LengthMismatch`] if
-/// `count` is empty.
+/// `count` is empty, and [`Error::ForeignContext`] if it belongs to another context.
 pub(crate) fn read_count<W: CountWord>(
     names: &ArgumentNames,
     stream: &Arc<CudaStream>,
     count: &CudaView<'_, W>,
 ) -> Result<usize> {
+    let name = || format!("the count that {} writes", names.operation);
+    cuda::check_usable(stream, count.stream(), name)?;
     let count = cuda::download(stream, count)?;
     check_len(names.written, count.len().min(1), 1)?;
     Ok(count.first().map_or(0, |count| count.to_len()))

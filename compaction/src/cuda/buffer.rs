@@ -154,6 +154,11 @@ impl<T> Buffer<T> {
 }
 
 impl<T> Buffer<T> {
+    /// Returns the stream that the buffer is used on.
+    pub(crate) fn home(&self) -> &Arc<CudaStream> {
+        self.slice.stream()
+    }
+
     pub(super) fn as_slice(&self) -> &CudaSlice<T> {
         &self.slice
     }
@@ -173,7 +178,7 @@ impl<T> Buffer<T> {
         }
         if now.context() != next.context() {
             return Err(Error::ForeignContext {
-                what: "a workspace".to_owned(),
+                what: "the workspace to hand over".to_owned(),
             });
         }
         let (address, len) = (address(&self.slice.as_view()), self.slice.len());

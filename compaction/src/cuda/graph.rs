@@ -9,7 +9,7 @@ use cudarc::driver::{
 
 use super::{
     graph_buffers::GraphBuffers,
-    stream_order::{AddressRange, Uses},
+    stream_order::{AddressRange, Place, Uses},
 };
 use crate::error::{Error, Result};
 
@@ -256,7 +256,11 @@ impl Graph {
         let mut uses = Uses::collecting(&self.stream, mem::take(&mut self.compared));
         buffers.visit(&mut uses);
         let launching = || "launch a graph".to_owned();
-        uses.check(|_| "a buffer of a graph".to_owned(), launching)?;
+        let name = |place: Place| match place.argument {
+            0 => "a buffer for the launch of a graph".to_owned(),
+            position => format!("buffer {position} for the launch of a graph"),
+        };
+        uses.check(name, launching)?;
         let given = uses.take_ranges().unwrap_or_default();
         if given != self.given {
             check_given(&self.used, &given)?;

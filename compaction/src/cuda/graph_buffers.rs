@@ -104,7 +104,7 @@ macro_rules! tuples {
     ($($buffers:ident $position:tt),*) => {
         impl<$($buffers: GraphBuffers),*> GraphBuffers for ($($buffers,)*) {
             fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
-                $(self.$position.visit(uses);)*
+                $(uses.within_argument($position + 1, |uses| self.$position.visit(uses));)*
                 let _ = uses;
             }
         }

@@ -1,6 +1,6 @@
 //! Loaded kernels and their launches.
 
-use std::{any::TypeId, ffi::CString, marker::PhantomData, ptr, sync::Arc};
+use std::{any::TypeId, borrow::Cow, ffi::CString, marker::PhantomData, ptr, sync::Arc};
 
 use cudarc::{
     driver::{
@@ -14,8 +14,8 @@ use super::{
     graph,
     image::{Image, Origin, Target},
     params::Params,
-    source::{Declared, Source},
-    stream_order::Uses,
+    source::{Declared, Source, parameter_name},
+    stream_order::{Place, Uses, check_context},
 };
 use crate::error::{Error, Result};
 
@@ -34,6 +34,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Module {
     path: String,
+    text: Arc<Cow<'static, str>>,
     module: Arc<CudaModule>,
     context: Arc<CudaContext>,
     kernels: Vec<Declared>,
@@ -63,6 +64,7 @@ impl Module {
         };
         Ok(Self {
             path: source.path().to_owned(),
+            text: Arc::new(source.file_text().clone()),
             module,
             context: context.clone(),
             kernels: source.kernels().to_vec(),
@@ -112,6 +114,7 @@ impl Module {
             name,
             function: self.function(name, TypeId::of::<P>(), P::signature)?,
             context: self.context.clone(),
+            text: self.text.clone(),
             params: PhantomData,
         })
     }
@@ -316,6 +319,8 @@ pub struct Kernel<P> {
     name: &'static str,
     function: CudaFunction,
     context: Arc<CudaContext>,
+    /// The text of the kernel file, which names the parameters for errors.
+    text: Arc<Cow<'static, str>>,
     params: PhantomData<fn(P)>,
 }
 
@@ -325,6 +330,7 @@ impl<P> Clone for Kernel<P> {
             name: self.name,
             function: self.function.clone(),
             context: self.context.clone(),
+            text: self.text.clone(),
             params: PhantomData,
         }
     }
@@ -352,6 +358,27 @@ impl<P: Params> Kernel<P> {
     /// ```
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the context that the kernel was loaded in.
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// Describes the buffer at a place of the arguments for errors, by the names of the kernel's text.
+    fn describe(&self, place: Place) -> String {
+        let position = place.argument;
+        let parameter = match parameter_name(&self.text, self.name, position) {
+            Some(name) => format!("argument \"{name}\""),
+            None => format!("argument {position}"),
+        };
+        match place.field {
+            Some(field) => format!(
+                "field \"{field}\" of {parameter} of kernel \"{}\"",
+                self.name
+            ),
+            None => format!("{parameter} of kernel \"{}\"", self.name),
+        }
     }
 
     /// Enqueues the kernel on a stream and returns at once. A launch of zero blocks does nothing.
@@ -395,15 +422,16 @@ impl<P: Params> Kernel<P> {
         launch: Launch,
         mut args: P::Args<'_>,
     ) -> Result<()> {
-        check_context(self.name, &self.context, stream)?;
+        check_context(stream, &self.context, || {
+            format!("kernel \"{}\"", self.name)
+        })?;
         if launch.is_empty() {
             return Ok(());
         }
         // Orders later uses of the buffers after the launch when it is dropped.
         let mut uses = Uses::new(stream);
         let raw = P::raw(&mut args, &mut uses);
-        let name = |position| format!("argument {position} of kernel \"{}\"", self.name);
-        uses.check(name, || launch.doing(self.name))?;
+        uses.check(|place| self.describe(place), || launch.doing(self.name))?;
         let mut builder = stream.launch_builder(&self.function);
         P::push(&raw, &mut builder);
         // SAFETY: cudarc requires three things. Argument types and order: the image was compiled from a text that
@@ -542,14 +570,4 @@ unsafe fn enqueue(mut args: LaunchArgs<'_>, launch: Launch, name: &str) -> Resul
     launched
         .map(drop)
         .map_err(|error| Error::driver(launch.doing(name))(error))
-}
-
-/// Returns [`Error::ForeignContext`] unless `stream` belongs to `context`, the context of the kernel `name`.
-fn check_context(name: &str, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<()> {
-    if context != stream.context() {
-        return Err(Error::ForeignContext {
-            what: format!("kernel \"{name}\""),
-        });
-    }
-    Ok(())
 }

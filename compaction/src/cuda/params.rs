@@ -154,7 +154,10 @@ macro_rules! __impl_param_struct {
                 }
                 fn raw<'l>(arg: &'l mut $name<'_>, uses: &mut Uses<'l>) -> Raw {
                     Raw {
-                        $($field: <$field_type as Param>::raw(&mut arg.$field, uses)),+
+                        $($field: {
+                            uses.begin_field(stringify!($field));
+                            <$field_type as Param>::raw(&mut arg.$field, uses)
+                        }),+
                     }
                 }
             }

@@ -278,6 +278,11 @@ impl Source {
         self.kernels.iter().map(|declared| declared.name)
     }
 
+    /// Returns the text that was passed to [`new`](Self::new).
+    pub(super) fn file_text(&self) -> &Cow<'static, str> {
+        &self.text
+    }
+
     pub(super) fn kernels(&self) -> &[Declared] {
         &self.kernels
     }
@@ -403,4 +408,22 @@ fn plain_path(folder: &str, name: &str) -> String {
         }
     }
     words.join("/")
+}
+
+/// Returns the name of a kernel's parameter at a position, counted from 1, as the text of the kernel file has it. Returns
+/// `None` if the kernel is defined elsewhere or by a macro.
+pub(super) fn parameter_name<'t>(text: &'t str, kernel: &str, position: usize) -> Option<&'t str> {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut definitions = text.split("__global__").skip(1);
+    let parameters = definitions.find_map(|definition| {
+        let (head, rest) = definition.split_once('(')?;
+        let is_kernel = head.trim_end().rsplit(|letter| !is_word(letter)).next() == Some(kernel);
+        is_kernel.then(|| rest.split_once(')').map(|(parameters, _)| parameters))?
+    })?;
+    let parameter = parameters.split(',').nth(position.checked_sub(1)?)?;
+    let name = parameter
+        .trim_end()
+        .rsplit(|letter| !is_word(letter))
+        .next()?;
+    (!name.is_empty()).then_some(name)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, SyncOnDrop,
-    sys::CUstreamCaptureStatus,
+    CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError,
+    SyncOnDrop, sys::CUstreamCaptureStatus,
 };
 
 use super::graph;
@@ -40,10 +40,10 @@ pub struct Uses<'l> {
     is_captured: Option<bool>,
     /// The address ranges of the buffers, if they are collected.
     ranges: Option<Vec<AddressRange>>,
-    /// The position of the current argument, counted from 1.
-    argument: usize,
-    /// The first reason why the call must not be made, with the position of the argument.
-    problem: Option<(usize, Problem)>,
+    /// The place of the current buffer among the arguments of the call.
+    place: Place,
+    /// The first reason why the call must not be made, with the place of the buffer.
+    problem: Option<(Place, Problem)>,
 }
 
 /// A range of device addresses that a call uses.
@@ -55,6 +55,15 @@ pub(super) struct AddressRange {
     pub(super) end: u64,
     /// Whether the call may write to the range.
     pub(super) is_written: bool,
+}
+
+/// The place of a buffer among the arguments of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// The position of the argument, counted from 1, or 0 outside of any argument.
+    pub(super) argument: usize,
+    /// The field of the argument that is the buffer, if the argument is a struct.
+    pub(super) field: Option<&'static str>,
 }
 
 /// A reason why a buffer cannot be used on a stream.
@@ -74,7 +83,7 @@ impl<'l> Uses<'l> {
             events: Vec::new(),
             is_captured: None,
             ranges: graph::is_recording(stream).then(Vec::new),
-            argument: 0,
+            place: Place::default(),
             problem: None,
         }
     }
@@ -89,7 +98,26 @@ impl<'l> Uses<'l> {
 
     /// Begins the argument at this position, counted from 1, for errors.
     pub(super) fn begin_argument(&mut self, position: usize) {
-        self.argument = position;
+        self.place = Place {
+            argument: position,
+            field: None,
+        };
+    }
+
+    /// Begins this field of a struct of buffers, for errors.
+    #[doc(hidden)]
+    pub fn begin_field(&mut self, name: &'static str) {
+        self.place.field = Some(name);
+    }
+
+    /// Visits the argument at this position, counted from 1, or a part of an argument.
+    pub(super) fn within_argument(&mut self, position: usize, visit: impl FnOnce(&mut Self)) {
+        if self.place.argument > 0 {
+            return visit(self);
+        }
+        self.begin_argument(position);
+        visit(self);
+        self.place = Place::default();
     }
 
     /// Returns the device address of a buffer that the call reads, after ordering the call.
@@ -168,8 +196,8 @@ impl<'l> Uses<'l> {
     }
 
     fn fail(&mut self, problem: Problem) {
-        let argument = self.argument;
-        self.problem.get_or_insert((argument, problem));
+        let place = self.place;
+        self.problem.get_or_insert((place, problem));
     }
 
     fn used(&mut self, begin: u64, bytes: usize, is_written: bool) -> u64 {
@@ -183,17 +211,17 @@ impl<'l> Uses<'l> {
         begin
     }
 
-    /// Returns an error if the call must not be made. `name` returns the name of the argument at a position, and
-    /// `doing` that of the call.
+    /// Returns an error if the call must not be made. `name` returns the name of the buffer at a place, and `doing` that
+    /// of the call.
     pub(super) fn check(
         &mut self,
-        name: impl FnOnce(usize) -> String,
+        name: impl FnOnce(Place) -> String,
         doing: impl FnOnce() -> String,
     ) -> Result<()> {
-        let Some((argument, problem)) = self.problem.take() else {
+        let Some((place, problem)) = self.problem.take() else {
             return Ok(());
         };
-        let what = name(argument);
+        let what = name(place);
         Err(match problem {
             Problem::ForeignContext => Error::ForeignContext { what },
             Problem::ForeignStream => Error::ForeignStream { what },
@@ -225,16 +253,32 @@ impl Drop for Uses<'_> {
 
 /// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] if a call on `stream` cannot use a buffer of the stream
 /// `home`. `what` names the buffer in the words of the caller.
-pub(crate) fn check_usable(stream: &CudaStream, home: &CudaStream, what: &str) -> Result<()> {
+pub(crate) fn check_usable(
+    stream: &CudaStream,
+    home: &CudaStream,
+    what: impl FnOnce() -> String,
+) -> Result<()> {
     if home == stream {
         return Ok(());
     }
-    let what = what.to_owned();
     if home.context() != stream.context() {
-        return Err(Error::ForeignContext { what });
+        return Err(Error::ForeignContext { what: what() });
     }
     if is_captured(stream) || is_captured(home) {
-        return Err(Error::ForeignStream { what });
+        return Err(Error::ForeignStream { what: what() });
+    }
+    Ok(())
+}
+
+/// Returns [`Error::ForeignContext`] unless `stream` belongs to `context`. `what` names the object that was created for
+/// `context`.
+pub(crate) fn check_context(
+    stream: &CudaStream,
+    context: &Arc<CudaContext>,
+    what: impl FnOnce() -> String,
+) -> Result<()> {
+    if context != stream.context() {
+        return Err(Error::ForeignContext { what: what() });
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{CustomOperator, Workspace};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ArgumentNames, ItemCount, argument_names, check_room},
+    arguments::{ArgumentNames, Call, ItemCount, argument_names, check_room},
     cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     layout::Shared,
     reduce,
@@ -137,6 +137,16 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
         workspace: &mut Workspace<A, I>,
     ) -> Result<()> {
         let (items, out) = (items.into_view(), out.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
         check_room(NAMES.output, out.len(), 1)?;
         workspace.check_capacity(NAMES.input, item_count.capacity)?;

@@ -2,12 +2,12 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{CustomOperator, Workspace, rows};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ArgumentNames, ItemCount, argument_names, check_room, is_wide},
+    arguments::{ArgumentNames, Call, ItemCount, argument_names, check_room, is_wide},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     layout::Shared,
     select::check_item,
@@ -248,6 +248,18 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
         mut outputs: Outputs<'_, A>,
         workspace: &mut Workspace<A, I>,
     ) -> Result<()> {
+        let mut buffers = vec![("items", items.stream()), ("output", outputs.out.stream())];
+        buffers.extend(outputs.total.iter().map(|total| ("total", total.stream())));
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &buffers,
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
         check_room(NAMES.output, outputs.out.len(), item_count.capacity)?;
         workspace.check_capacity(NAMES.input, item_count.capacity)?;

@@ -3,12 +3,12 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{NAMES, SCATTER_NAMES, SCATTERED, Workspace};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_len, check_room},
+    arguments::{Call, ItemCount, check_len, check_room},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
     scratch::{Operation, Sizes},
@@ -183,6 +183,20 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
     ) -> Result<()> {
         let (items, indices) = (items.into_view(), indices.into_view());
         let out = out.into_view_mut();
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("items", items.stream()),
+                ("indices", indices.stream()),
+                ("output", out.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let Workspace {
             states,
             dummy_count,
@@ -309,6 +323,20 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
     ) -> Result<()> {
         let (items, indices) = (items.into_view(), indices.into_view());
         let out = out.into_view_mut();
+        let call = Call {
+            operation: SCATTER_NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("items", items.stream()),
+                ("indices", indices.stream()),
+                ("output", out.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let Workspace {
             states,
             dummy_count,

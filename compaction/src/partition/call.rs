@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
@@ -89,6 +89,11 @@ impl IndexKernels {
             count: module.kernel(count)?,
             move_indices: [module.kernel(narrow)?, module.kernel(wide)?],
         })
+    }
+
+    /// Returns the context that the kernels were loaded in.
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        self.indices.context()
     }
 
     /// Enqueues a partition of indices: in one launch if capacity and counts fit 32 bits and indices have 4 bytes,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{
     CLASS_TILE_ITEMS, STARTS, Workspace,
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        ArgumentNames, ItemCount, argument_names, check_room, check_words, check_workspace,
+        ArgumentNames, Call, ItemCount, argument_names, check_room, check_words, check_workspace,
         count_words, is_wide,
     },
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
@@ -196,6 +196,20 @@ impl Classes {
     ) -> Result<()> {
         let keys = &keys.into_view();
         let (out, starts) = (&mut out.into_view_mut(), &mut starts.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.indices.context(),
+            buffers: &[
+                ("keys", keys.stream()),
+                ("output", out.stream()),
+                ("starts", starts.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.classes.home(),
+        };
+        call.check()?;
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, keys.len(), count, &workspace.dummy_count)?;
         let what = || "the keys of partition".to_owned();

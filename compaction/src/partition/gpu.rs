@@ -3,7 +3,7 @@
 use std::{alloc::Layout, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     BLOCK_THREADS, NAMES, TILE_ITEMS, Workspace,
@@ -14,7 +14,8 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        ItemCount, check_room, check_words, check_workspace, count_words, is_wide, room_for_count,
+        Call, ItemCount, check_room, check_words, check_workspace, count_words, is_wide,
+        room_for_count,
     },
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source},
     look_back,
@@ -206,7 +207,8 @@ impl Partition {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
-        let call = Self::call::<W>(flags, count, selected, workspace)?;
+        let buffers = [("flags", flags.stream()), ("output", out.stream())];
+        let call = self.call::<W>(stream, &buffers, flags, count, selected, workspace)?;
         check_words::<I>(NAMES.output, call.capacity)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
         let out = (cuda::reinterpret_mut(out)?, is_wide::<I>());
@@ -260,7 +262,12 @@ impl Partition {
     ) -> Result<()> {
         let (items, flags) = (&items.into_view(), &flags.into_view());
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
-        let call = Self::call(flags, count, selected, workspace)?;
+        let buffers = [
+            ("items", items.stream()),
+            ("flags", flags.stream()),
+            ("output", out.stream()),
+        ];
+        let call = self.call(stream, &buffers, flags, count, selected, workspace)?;
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
         self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)
     }
@@ -334,13 +341,27 @@ impl Partition {
         })
     }
 
-    /// Checks the arguments of a call and collects those that its launches need.
+    /// Checks the arguments of a call and collects those that its launches need. `buffers` names its buffers besides the
+    /// counts, with their streams.
     fn call<'a, W: CountWord>(
+        &self,
+        stream: &CudaStream,
+        buffers: &[(&'static str, &Arc<CudaStream>)],
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<PartitionCall<'a>> {
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: &self.context,
+            buffers,
+            count: count.home(),
+            written: Some(selected.stream()),
+            workspace: workspace.flags.home(),
+        };
+        call.check()?;
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || "the items of partition".to_owned();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaStream, DeviceSlice};
 
 use super::{
     Key, NAMES, Order, RadixSort, Strategy, Workspace,
@@ -57,7 +57,12 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let keys_out = &mut keys_out.into_view_mut();
         let indices_out = &mut indices_out.into_view_mut();
         let parts = workspace.parts();
-        let item_count = self.item_count(keys, count, &parts)?;
+        let buffers = [
+            ("keys", keys.stream()),
+            ("keys output", keys_out.stream()),
+            ("indices output", indices_out.stream()),
+        ];
+        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
         check_words::<I>(NAMES.input, item_count.capacity)?;
         for room in [keys_out.len(), indices_out.len()] {
             check_room(NAMES.output, room, item_count.capacity)?;

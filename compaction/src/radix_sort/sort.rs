@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     Key, NAMES, Order, Strategy, Workspace, check_bits, check_values,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room, check_workspace},
+    arguments::{Call, ItemCount, check_room, check_workspace},
     cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, Source},
 };
 
@@ -246,7 +246,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let keys = &keys.into_view();
         let out = &mut out.into_view_mut();
         let parts = workspace.parts();
-        let item_count = self.item_count(keys, count, &parts)?;
+        let buffers = [("keys", keys.stream()), ("output", out.stream())];
+        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         let kernels = self.kernels(0)?;
         let [absent, absent_out, absent_scratch] = parts.absent;
@@ -309,7 +310,13 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         );
         const { check_value::<V>() };
         let parts = workspace.parts();
-        let item_count = self.item_count(keys, count, &parts)?;
+        let buffers = [
+            ("keys", keys.stream()),
+            ("values", values.stream()),
+            ("keys output", keys_out.stream()),
+            ("values output", values_out.stream()),
+        ];
+        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
         check_values(keys.len(), values.len())?;
         for room in [keys_out.len(), values_out.len()] {
             check_room(NAMES.output, room, item_count.capacity)?;
@@ -374,13 +381,26 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         vec![source(order, strategy, types)]
     }
 
-    /// Checks a count against the keys and the workspace.
+    /// Checks the objects of a call, and a count against the keys and the workspace. `buffers` names the buffers, with
+    /// their streams.
     pub(super) fn item_count<'a>(
         &self,
+        stream: &CudaStream,
+        buffers: &[(&'static str, &Arc<CudaStream>)],
         keys: &CudaView<'_, K>,
         count: Count<'a, W>,
         parts: &Parts<'a>,
     ) -> Result<ItemCount<'a>> {
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: &self.context,
+            buffers,
+            count: count.home(),
+            written: None,
+            workspace: parts.dummy_count.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, keys.len(), count, parts.dummy_count)?;
         let what = || "the keys of radix_sort".to_owned();
         check_workspace(what, parts.capacity, item_count.capacity)?;

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     Item, MAX_ITEMS, NAMES, Operator, Strategy, Workspace, look_ahead,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_range, check_room, check_workspace},
+    arguments::{Call, ItemCount, check_range, check_room, check_workspace},
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
 };
 
@@ -287,6 +287,16 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         inclusive: bool,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.passes.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let room = workspace.capacity_for(self.strategy);
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         let capacity = item_count.capacity;

@@ -113,6 +113,11 @@ impl<T: Item> Passes<T> {
         })
     }
 
+    /// Returns the context that the kernels were loaded in.
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        self.check_count.context()
+    }
+
     /// Enqueues all launches of a call on its stream.
     pub(super) fn launch(
         &self,

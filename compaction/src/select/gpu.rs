@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room, check_workspace, room_for_count},
+    arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
 };
 
@@ -195,8 +195,8 @@ impl Select {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let method = self.indices_method::<W>()?;
-        cuda::check_usable(stream, out.stream(), NAMES.output)?;
-        let mut call = self.call(stream, flags, count, selected, workspace)?;
+        let buffers = [("flags", flags.stream()), ("output", out.stream())];
+        let mut call = self.call(stream, &buffers, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len())?;
         // Kernels for indices read no items.
         let items = call.flags.slice(..0);
@@ -269,9 +269,12 @@ impl Select {
     ) -> Result<()> {
         let method = self.items_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
-        cuda::check_usable(stream, items.stream(), "the items of select")?;
-        cuda::check_usable(stream, out.stream(), NAMES.output)?;
-        let mut call = self.call(stream, flags, count, selected, workspace)?;
+        let buffers = [
+            ("items", items.stream()),
+            ("flags", flags.stream()),
+            ("output", out.stream()),
+        ];
+        let mut call = self.call(stream, &buffers, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len() / layout.size())?;
         method.launch(call, &items, &mut out)
     }
@@ -320,28 +323,27 @@ impl Select {
         }
     }
 
-    /// Checks the arguments of a call and collects those that all its launches need.
+    /// Checks the arguments of a call and collects those that all its launches need. `buffers` names its buffers besides
+    /// the counts, with their streams.
     pub(super) fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,
+        buffers: &[(&'static str, &Arc<CudaStream>)],
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<SelectCall<'a, W>> {
-        for (home, what) in [
-            (flags.stream(), "the flags of select"),
-            (selected.stream(), "the count that select writes"),
-            (
-                workspace.states.words.as_view().stream(),
-                "the workspace of select",
-            ),
-        ] {
-            cuda::check_usable(stream, home, what)?;
-        }
-        if let Count::Device(count) = &count {
-            cuda::check_usable(stream, count.stream(), "the count that select reads")?;
-        }
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: &self.context,
+            buffers,
+            count: count.home(),
+            written: Some(selected.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let room = workspace.capacity_for::<W>(self.strategy);
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;

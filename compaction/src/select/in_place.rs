@@ -3,7 +3,7 @@
 use std::{alloc::Layout, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     BLOCK_THREADS, TILE_ITEMS, check_items,
@@ -184,7 +184,8 @@ impl Select {
     ) -> Result<()> {
         let method = self.in_place_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
-        let call = self.call(stream, flags, count, selected, workspace)?;
+        let buffers = [("items", items.stream()), ("flags", flags.stream())];
+        let call = self.call(stream, &buffers, flags, count, selected, workspace)?;
         method.launch(call, &mut items)
     }
 

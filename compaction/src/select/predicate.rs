@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
     Count, CountWord, Error, Result,
-    arguments::{ItemCount, check_room, check_workspace, room_for_count},
+    arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
     cuda::{
         self, Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
     },
@@ -380,6 +380,16 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     ) -> Result<()> {
         let items = &items.into_view();
         let flags = &mut flags.into_view_mut();
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.flags.context(),
+            buffers: &[("items", items.stream()), ("flags", flags.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room("the flags of select", flags.len(), item_count.capacity)?;
         let (count, capacity) = (
@@ -435,6 +445,16 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     ) -> Result<()> {
         let items = &items.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.few.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: Some(selected.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         let (is_given, capacity) = (item_count.is_given, item_count.capacity);

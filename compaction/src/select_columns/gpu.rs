@@ -1,9 +1,9 @@
 //! Stream compaction of several columns on a GPU.
 
-use std::sync::Arc;
+use std::{iter::once, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     BATCH_BYTES, BLOCK_THREADS, MAX_BYTES, MAX_COLUMNS, NAMES, PORTION_ITEMS, TILE_ITEMS,
@@ -12,7 +12,8 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
-        ItemCount, check_len, check_range, check_workspace, count_words, is_wide, room_for_count,
+        Call, ItemCount, check_len, check_range, check_workspace, count_words, is_wide,
+        room_for_count,
     },
     cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
@@ -343,6 +344,23 @@ impl SelectColumns {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let selected = &mut selected.into_view_mut();
+        let outputs = columns.iter().flat_map(|column| {
+            [
+                ("column", column.items.stream()),
+                ("output", column.out.stream()),
+            ]
+        });
+        let buffers: Vec<_> = once(("flags", flags.stream())).chain(outputs).collect();
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.short.context(),
+            buffers: &buffers,
+            count: count.home(),
+            written: Some(selected.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let Workspace {
             states,
             kept,

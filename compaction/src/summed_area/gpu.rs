@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     BLOCK_THREADS, LANE_BYTES, SINGLE_PASS_BLOCKS, Strategy, WARP_ROWS, Workspace, check_lengths,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Result,
-    arguments::check_workspace,
+    arguments::{Call, check_workspace},
     cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
     monoid::Item,
@@ -161,6 +161,16 @@ impl<T: Item> SummedArea<T> {
     ) -> Result<()> {
         let items = &items.into_view();
         let out = &mut out.into_view_mut();
+        let call = Call {
+            operation: "summed_area",
+            stream,
+            context: self.rows.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: None,
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let len = items.len();
         check_lengths(len, (width as usize, height as usize), out.len())?;
         if len == 0 {

@@ -60,7 +60,7 @@ fn copy_between(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     if from.context() != to.context() {
         assert_error(
             peer_copy.post(&to, &[few.as_view()]),
-            "the source stream of a copy between GPUs belongs to another CUDA context",
+            "the source stream of a copy between GPUs: in another CUDA context",
         );
     }
     // Dropping it while a copy is in flight must be harmless.

@@ -494,7 +494,7 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
             &mut selected,
             &mut elsewhere,
         ),
-        "belongs to another CUDA context than the stream of the call",
+        "the workspace of partition: in another CUDA context than the stream of the call",
     );
     assert_eq!(download(stream, &out).unwrap(), [GUARD; 8]);
 }
