@@ -184,6 +184,37 @@ fn modules_import_only_those_declared_above_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The renderer's contexts do not track buffers by events, so functions of cudarc would not order their uses.
+#[test]
+fn buffers_are_used_by_functions_of_compaction_alone() {
+    const USES: [&str; 8] = [
+        ".memcpy_",
+        ".memset_",
+        ".clone_htod(",
+        ".clone_dtoh(",
+        ".clone_dtod(",
+        ".alloc_zeros",
+        ".launch_builder(",
+        ".device_ptr",
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for folder in ["src", "viewer/src", "cli/src", "python/src"] {
+        each_file(&root.join(folder), &mut Vec::new(), &mut |file, source| {
+            for (line, code) in (1..).zip(code_only(source).lines()) {
+                if USES.iter().any(|used| code.contains(used)) {
+                    found.push(format!(
+                        "{folder}/{}.rs:{line}: {}",
+                        file.join("/"),
+                        code.trim()
+                    ));
+                }
+            }
+        });
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn crates_depend_only_on_those_before_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -130,7 +130,10 @@ pub unsafe extern "C" fn compaction_open_device(
             .map_err(|_| Failure::invalid(format!("ordinal: {ordinal} is negative")))?;
         // Without a driver there is no current context to keep.
         let _keep = cuda::driver_version().map(|_| KeepCurrent::new());
-        Ok(Backend::Cuda(Gpu::new(cuda::open(ordinal)?)))
+        // SAFETY: this library uses buffers by functions of `compaction` alone.
+        Ok(Backend::Cuda(Gpu::new(unsafe {
+            cuda::open_untracked(ordinal)
+        }?)))
     };
     // SAFETY: the caller's duty.
     unsafe { open_with(context, open) }

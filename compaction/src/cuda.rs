@@ -8,7 +8,8 @@
 //! arguments match the Rust types. A [`Compiler`] turns it into machine code, or finds code compiled earlier. A
 //! [`Kernel`] knows its argument types, so a launch is an ordinary typed call.
 //!
-//! [`open`] creates a context; [`upload`] and [`download`] copy data between host and device. A [`Readback`] copies
+//! [`open`] creates a context; [`upload`], [`overwrite`] and [`download`] copy data between host and device, and
+//! [`copy`] within a device. A [`Readback`] copies
 //! small results to the host asynchronously, and a [`PeerCopy`] copies items to another GPU. A [`Timeline`] measures
 //! GPU times, and a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for
 //! machines with a driver but no compiler.
@@ -88,13 +89,15 @@ pub use call_register::{CallRegister, HangDetector};
 pub use compiler::Compiler;
 pub use current::current_context;
 pub(crate) use device::multiprocessors;
-pub use device::{DeviceInfo, devices, driver_version, open};
+pub use device::{
+    DeviceInfo, devices, driver_version, open, open_for_calls_of_this_crate, open_untracked,
+};
 pub use graph::Graph;
 pub use graph_buffers::GraphBuffers;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
 pub use memory::{
-    clear, download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
+    clear, copy, download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
 pub(crate) use memory::{is_aligned, read_and_write, reinterpret_into, single_items};
 pub use nvrtc::{Compiled, Nvrtc, Usage};

@@ -13,7 +13,7 @@ use std::{
 };
 
 use compaction::{
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source, Timeline, uninitialised},
+    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source, Timeline, uninitialised},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView},
     summed_area::{self, SummedArea, Workspace},
 };
@@ -329,9 +329,7 @@ impl Denoiser {
         done: u64,
     ) -> Result<(), Error> {
         let mut copy = uninitialised(stream, sums.len())?;
-        stream
-            .memcpy_dtod(&sums, &mut copy)
-            .map_err(compaction::Error::driver("keep a film"))?;
+        cuda::copy(stream, &sums, &mut copy)?;
         self.film_snapshots.add(done, copy);
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use compaction::{
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{Compiler, In, InOut, Kernel, Launch, Source, clear},
     cudarc::driver::CudaContext,
 };
 
@@ -193,11 +193,8 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
     wave.load_megakernel()?;
     let span = wave.span;
     let count_slots = wave.counts.len() as u32;
-    let clear = compaction::Error::driver("clear the counts");
-    wave.stream
-        .memset_zeros(&mut wave.counts)
-        .and_then(|()| wave.stream.memset_zeros(&mut wave.stamps))
-        .map_err(clear)?;
+    clear(&wave.stream, &mut wave.counts)?;
+    clear(&wave.stream, &mut wave.stamps)?;
     let Some(Megakernel(kernel)) = &wave.megakernel else {
         return Ok(());
     };

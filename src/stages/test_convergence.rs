@@ -13,7 +13,7 @@ use std::{
 
 use compaction::{
     Count,
-    cuda::{In, InOut, Launch, Source, download, rest},
+    cuda::{In, InOut, Launch, Source, clear, copy, download, rest},
     cudarc::driver::{CudaSlice, CudaStream, CudaView},
     select::Strategy,
 };
@@ -165,9 +165,7 @@ pub(crate) fn test_convergence_on_cuda(
     sums: CudaView<'_, u64>,
     round: &ConvergenceTest,
 ) -> Result<RoundResult, Error> {
-    stream
-        .memset_zeros(&mut rounds.tally)
-        .map_err(compaction::Error::driver("clear the tally"))?;
+    clear(stream, &mut rounds.tally)?;
     let listed = rounds.listed;
     let pixels = ..listed as usize;
     rounds.test_convergence.launch(
@@ -194,9 +192,8 @@ pub(crate) fn test_convergence_on_cuda(
         &mut rounds.workspace,
     )?;
     // Copied instead of swapped, because CUDA graphs of waves contain the address of `list`.
-    stream
-        .memcpy_dtod(&rounds.unconverged, list)
-        .map_err(compaction::Error::driver("keep the list of pixels"))?;
+    let listed = ..rounds.unconverged.len();
+    copy(stream, &rounds.unconverged, &mut list.slice_mut(listed))?;
     // Waits here, because `download` would wait without a limit.
     rest(stream, timeout)?;
     let count = download(stream, &rounds.unconverged_count)?;

@@ -120,7 +120,7 @@ struct Bench {
 
 impl Bench {
     fn new(context: &Arc<CudaContext>, case: &Case) -> Result<Self> {
-        let stream = context.new_stream()?;
+        let stream = context.default_stream();
         let flags = case.flags();
         let len = case.items;
         let items: Vec<u32> = flags

@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 /// Another context stays its owner's: it is not destroyed when the result is dropped, and each call keeps a few bytes
 /// of host memory.
 ///
-/// Like [`open`](super::open), the result does not track which streams use a buffer.
+/// Like that of [`open_untracked`](super::open_untracked), the buffers of this context are not tracked by events.
 ///
 /// ```no_run
 /// use compaction::cuda;
 ///
 /// let theirs = cuda::open(0)?; // stands for another library, which makes its context current
-/// // SAFETY: this is a primary context.
+/// // SAFETY: this is a primary context, and no function of cudarc uses its buffers.
 /// let context = unsafe { cuda::current_context() }?;
 /// assert_eq!(context, theirs);
 /// # Ok::<(), compaction::Error>(())
@@ -35,7 +35,8 @@ use crate::error::{Error, Result};
 ///
 /// # Safety
 ///
-/// A context that is not primary must stay alive until the result, and all that was made with it, is dropped.
+/// A context that is not primary must stay alive until the result, and all that was made with it, is dropped. Functions
+/// of cudarc must be called as after [`open_untracked`](super::open_untracked).
 pub unsafe fn current_context() -> Result<Arc<CudaContext>> {
     let count = init_driver()?;
     let asking = || Error::driver("ask for the current context");
@@ -63,7 +64,7 @@ pub unsafe fn current_context() -> Result<Arc<CudaContext>> {
         forget(opened.clone());
         opened
     };
-    // SAFETY: as in `open`.
+    // SAFETY: as in `open_untracked`.
     unsafe { opened.disable_event_tracking() };
     Ok(opened)
 }

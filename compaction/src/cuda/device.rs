@@ -61,11 +61,10 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 
 /// Opens the primary CUDA context of the GPU with the number `ordinal`, counted from 0.
 ///
-/// cudarc does not track the buffers of this context by events, because that costs several calls of the driver per
-/// buffer and launch. All functions of this crate order the streams themselves where it is needed: a call with a buffer
-/// of another stream waits for that stream, which then waits for the call. cudarc's own functions do not. Use them only
-/// on the stream that a buffer was allocated on, or after `join`. To have them ordered by events as well, use
-/// [`CudaContext::new`], whose buffers all functions of this crate accept too.
+/// Calls of this crate and of cudarc may use a buffer on any stream of the GPU: each waits for earlier uses of the
+/// buffer on other streams, and later uses wait for it. As soon as the context has a stream besides the default stream,
+/// cudarc does this by two events per buffer, which cost several calls of the driver per buffer and launch.
+/// [`open_untracked`] avoids them.
 ///
 /// ```no_run
 /// use compaction::cuda;
@@ -92,13 +91,49 @@ pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
         };
         return Err(Error::NoDevice { reason });
     }
-    let context =
-        CudaContext::new(ordinal).map_err(Error::driver(format!("open device {ordinal}")))?;
-    // SAFETY: cudarc then leaves the ordering of streams to its user. `Uses` orders each call of this crate through the
-    // stream of its buffers, where cudarc also frees them; the documentation above warns callers of cudarc's own
-    // functions.
+    CudaContext::new(ordinal).map_err(Error::driver(format!("open device {ordinal}")))
+}
+
+/// Opens a context like [`open`], whose buffers cudarc does not track by events.
+///
+/// A call of this crate on the stream that its buffers were allocated on then needs no call of the driver besides the
+/// launch. For a buffer of another stream, it still waits for that stream, which then waits for the call.
+///
+/// ```no_run
+/// use compaction::cuda;
+///
+/// // SAFETY: this program copies and clears by `cuda::upload`, `overwrite`, `copy`, `clear` and `download` alone.
+/// let context = unsafe { cuda::open_untracked(0) }?;
+/// assert!(!context.is_event_tracking());
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`open`].
+///
+/// # Safety
+///
+/// A function of cudarc that enqueues a use of a buffer, such as
+/// [`CudaStream::memcpy_dtod`](cudarc::driver::CudaStream::memcpy_dtod), orders nothing in this context. Call such
+/// functions only on the stream that the buffer was allocated on, or after that stream and before it by
+/// [`join`](cudarc::driver::CudaStream::join). Functions of this crate may be called on any stream.
+pub unsafe fn open_untracked(ordinal: usize) -> Result<Arc<CudaContext>> {
+    let context = open(ordinal)?;
+    // SAFETY: cudarc then leaves the order of streams to its user. `Uses` orders each call of this crate through the
+    // stream of its buffers, where cudarc also frees them, and the caller orders those of cudarc.
     unsafe { context.disable_event_tracking() };
     Ok(context)
+}
+
+/// Opens a context like [`open_untracked`], for a program that calls no function of cudarc that uses a buffer.
+///
+/// It is not part of the public interface, because nothing stops a caller from breaking this rule. The renderer of this
+/// workspace may use it: its test `module_order` finds such calls.
+#[doc(hidden)]
+pub fn open_for_calls_of_this_crate(ordinal: usize) -> Result<Arc<CudaContext>> {
+    // SAFETY: the callers are programs of this workspace, and use buffers by functions of this crate alone.
+    unsafe { open_untracked(ordinal) }
 }
 
 /// Returns the newest CUDA version that the driver supports as (major, minor), or `None` without a driver.

@@ -102,8 +102,8 @@ pub(super) fn record_launch(function: &CudaFunction, used: Vec<AddressRange>) {
     record_node(used, |kept| kept.functions.push(function.clone()));
 }
 
-/// Adds the clearing of memory on the stream of the innermost recording.
-pub(super) fn record_clear(used: Vec<AddressRange>) {
+/// Adds the clearing or copying of memory on the stream of the innermost recording.
+pub(super) fn record_memory(used: Vec<AddressRange>) {
     record_node(used, |_| {});
 }
 

@@ -10,7 +10,7 @@ use cudarc::driver::{
 
 use super::{
     graph,
-    stream_order::{Uses, address, is_captured},
+    stream_order::{Place, Uses, address, is_captured},
 };
 use crate::{
     error::{Error, Result},
@@ -112,7 +112,7 @@ pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
         .map_err(Error::driver(zeroing()))?;
     if let Some(ranges) = uses.take_ranges() {
-        graph::record_clear(ranges);
+        graph::record_memory(ranges);
     }
     Ok(())
 }
@@ -179,6 +179,62 @@ pub fn overwrite<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     // SAFETY: the buffer has as many items, and the stream is of its context. The call returns when the items were read.
     unsafe { result::memcpy_htod_async(address, items, stream.cu_stream()) }
         .map_err(Error::driver(uploading()))
+}
+
+/// Copies the items of a device buffer to another one of the same length on the same GPU, in stream order.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
+/// let mut first = cuda::zeroed::<u32>(&stream, 2)?;
+/// cuda::copy(&stream, &primes.slice(..2), &mut first)?;
+/// assert_eq!(cuda::download(&stream, &first)?, [2, 3]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
+/// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
+pub fn copy<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
+    stream: &Arc<CudaStream>,
+    from: &impl DevicePtr<T>,
+    to: &mut B,
+) -> Result<()> {
+    let (bytes, len) = (from.num_bytes(), DeviceSlice::<T>::len(to));
+    if from.len() != len {
+        return Err(Error::LengthMismatch {
+            what: "the items to copy to a buffer",
+            expected: len,
+            got: from.len(),
+        });
+    }
+    if bytes == 0 {
+        return Ok(());
+    }
+    let copying = || format!("copy {bytes} bytes");
+    let mut uses = Uses::new(stream);
+    uses.begin_argument(1);
+    let source = uses.read::<T>(from);
+    uses.begin_argument(2);
+    let target = uses.write::<T, _>(to);
+    let name = |place: Place| match place.argument {
+        1 => "the buffer to copy from".to_owned(),
+        _ => "the buffer to copy to".to_owned(),
+    };
+    uses.check(name, copying)?;
+    stream
+        .context()
+        .bind_to_thread()
+        .map_err(Error::driver(copying()))?;
+    // SAFETY: both buffers have this many bytes, and the stream is of their context. Any bits are a valid `T`.
+    unsafe { result::memcpy_dtod_async(target, source, bytes, stream.cu_stream()) }
+        .map_err(Error::driver(copying()))?;
+    if let Some(ranges) = uses.take_ranges() {
+        graph::record_memory(ranges);
+    }
+    Ok(())
 }
 
 /// Returns [`Error::NotRecordable`] if work on the stream becomes part of a graph, which must not refer to memory of the

@@ -82,6 +82,7 @@ fn run_tests() {
         gpu "" own_kernels { collective_functions_scan_and_rank }
         gpu "" streams {
             calls_are_ordered_after_those_of_the_home_of_a_buffer, operations_accept_buffers_of_other_streams,
+            copies_of_cudarc_are_ordered_with_calls, a_copy_is_ordered_recorded_and_as_long_as_its_source,
             a_captured_call_refuses_buffers_of_other_streams,
         }
         gpu "" graphs {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use compaction::{
     Count,
-    cuda::{self, In, InOut, Kernel, Launch, Readback, Source},
+    cuda::{self, Graph, In, InOut, Kernel, Launch, Readback, Source},
     cudarc::driver::{
-        CudaContext, CudaStream,
+        CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
     select::{Select, Strategy, Workspace},
@@ -34,13 +34,16 @@ fn slow(gpu: &Gpu) -> Kernel<Slow> {
 
 /// Calls `test` with two streams of one GPU: of one handle of the context or of two, whose buffers cudarc tracks or not.
 fn for_pairs_of_streams(gpu: &Gpu, test: impl Fn(&Arc<CudaStream>, &Arc<CudaStream>)) {
-    let tracking = CudaContext::new(0).unwrap();
-    assert!(tracking.is_event_tracking() && !gpu.context.is_event_tracking());
+    let (tracking, untracked) = (
+        &gpu.context,
+        &cuda::open_for_calls_of_this_crate(0).unwrap(),
+    );
+    assert!(tracking.is_event_tracking() && !untracked.is_event_tracking());
     for [first, second] in [
-        [&gpu.context, &gpu.context],
-        [&tracking, &tracking],
-        [&gpu.context, &tracking],
-        [&tracking, &gpu.context],
+        [untracked, untracked],
+        [tracking, tracking],
+        [untracked, tracking],
+        [tracking, untracked],
     ] {
         let (first_stream, second_stream) =
             (first.new_stream().unwrap(), second.new_stream().unwrap());
@@ -75,6 +78,51 @@ pub(crate) fn calls_are_ordered_after_those_of_the_home_of_a_buffer(gpu: &Gpu) {
         assert_eq!(readback.wait().unwrap(), [8]);
         assert_eq!(cuda::download(home, &again).unwrap(), [9; 4]);
     });
+}
+
+/// Safe code cannot make a copy of cudarc overtake a call of this crate.
+pub(crate) fn copies_of_cudarc_are_ordered_with_calls(gpu: &Gpu) {
+    let context = cuda::open(0).unwrap();
+    let (home, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let (slow, once) = (slow(gpu), Launch::blocks(1, 1));
+    let mut from = cuda::upload(&home, &[7_u32]).unwrap();
+    let mut to = cuda::zeroed::<u32>(&home, 1).unwrap();
+    let args = (from.as_view(), to.as_view_mut(), 1 << 22);
+    slow.launch(&home, once, args).unwrap();
+    // Waits until the kernel has read the buffer.
+    other.memcpy_htod(&[8_u32], &mut from).unwrap();
+    let mut copied = cuda::zeroed::<u32>(&other, 1).unwrap();
+    other.memcpy_dtod(&to, &mut copied).unwrap();
+    // The kernel waits until the buffer was copied.
+    let args = (from.as_view(), to.as_view_mut(), 0);
+    slow.launch(&home, once, args).unwrap();
+    assert_eq!(cuda::download(&home, &copied).unwrap(), [7]);
+    assert_eq!(cuda::download(&home, &to).unwrap(), [8]);
+}
+
+pub(crate) fn a_copy_is_ordered_recorded_and_as_long_as_its_source(gpu: &Gpu) {
+    let (slow, once) = (slow(gpu), Launch::blocks(1, 1));
+    for_pairs_of_streams(gpu, |home, other| {
+        let from = cuda::upload(home, &[7_u32, 5]).unwrap();
+        let mut to = cuda::zeroed::<u32>(home, 2).unwrap();
+        let mut out = cuda::zeroed::<u32>(other, 2).unwrap();
+        let args = (from.as_view(), to.as_view_mut(), 1 << 22);
+        slow.launch(home, once, args).unwrap();
+        cuda::copy(other, &to, &mut out).unwrap();
+        cuda::clear(home, &mut to).unwrap();
+        assert_eq!(cuda::download(other, &out).unwrap(), [7, 0]);
+        assert_error(
+            cuda::copy(home, &from.slice(..1), &mut to),
+            "the items to copy to a buffer: 1 instead of 2",
+        );
+    });
+    let stream = gpu.context.new_stream().unwrap();
+    let from = cuda::upload(&stream, &[7_u32, 5]).unwrap();
+    let mut to = cuda::zeroed::<u32>(&stream, 2).unwrap();
+    let mut graph = Graph::record(&stream, || cuda::copy(&stream, &from, &mut to)).unwrap();
+    assert_error(graph.launch(&mut &from), "the graph writes 8 bytes");
+    graph.launch(&mut (&from, &mut to)).unwrap();
+    assert_eq!(cuda::download(&stream, &to).unwrap(), [7, 5]);
 }
 
 pub(crate) fn operations_accept_buffers_of_other_streams(gpu: &Gpu) {

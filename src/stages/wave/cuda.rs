@@ -4,7 +4,8 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{
-        CallRegister, Compiler, Launch, Module, Source, download, open, overwrite, upload, zeroed,
+        CallRegister, Compiler, Launch, Module, Source, clear, download,
+        open_for_calls_of_this_crate, overwrite, upload, zeroed,
     },
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::Strategy,
@@ -160,7 +161,9 @@ impl CudaWave {
         strategy: Strategy,
         watch: &CallRegister,
     ) -> Result<CudaWave, Error> {
-        let context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
+        let context = watch.over("open the GPU", Duration::ZERO, || {
+            open_for_calls_of_this_crate(ordinal)
+        })?;
         let multiprocessors = context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(compaction::Error::driver("count the multiprocessors"))?;
@@ -587,11 +590,8 @@ impl CudaWave {
 
     /// Sets the sums and the number of rejected samples of the film to 0. The sample counts of pixels stay.
     pub(crate) fn clear_film(&mut self) -> Result<(), Error> {
-        let cannot_clear = compaction::Error::driver("clear the film");
-        self.stream
-            .memset_zeros(&mut self.film.sums)
-            .and_then(|()| self.stream.memset_zeros(&mut self.film.rejected))
-            .map_err(cannot_clear)?;
+        clear(&self.stream, &mut self.film.sums)?;
+        clear(&self.stream, &mut self.film.rejected)?;
         Ok(())
     }
 }

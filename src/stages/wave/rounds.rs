@@ -8,8 +8,8 @@ use std::{
 };
 
 use compaction::{
-    cuda::{Compiler, Kernel, download, overwrite, rest, zeroed},
-    cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError},
+    cuda::{Compiler, Kernel, clear, download, overwrite, rest, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     select::{Select, Strategy, Workspace},
 };
 
@@ -93,18 +93,10 @@ impl CudaAdaptiveState {
             overwrite(stream, &stats.pixel_noise, &mut self.pixel_noise)?;
             return Ok(());
         }
-        stream
-            .memset_zeros(&mut self.sums_at_test)
-            .and_then(|()| stream.memset_zeros(&mut self.pixel_noise))
-            .map_err(cannot_clear())?;
+        clear(stream, &mut self.sums_at_test)?;
+        clear(stream, &mut self.pixel_noise)?;
         Ok(())
     }
-}
-
-/// Returns a function that converts the driver's error, of an operation that clears statistics, to a
-/// [`compaction::Error`].
-fn cannot_clear() -> impl FnOnce(DriverError) -> compaction::Error {
-    compaction::Error::driver("clear the pixel statistics")
 }
 
 impl CudaWave {
@@ -125,9 +117,7 @@ impl CudaWave {
         self.set_list(list)?;
         match pixel_stats {
             Some(stats) => overwrite(&stream, &stats.sample_counts, &mut self.film.sample_counts)?,
-            None => stream
-                .memset_zeros(&mut self.film.sample_counts)
-                .map_err(cannot_clear())?,
+            None => clear(&stream, &mut self.film.sample_counts)?,
         }
         Ok(())
     }
