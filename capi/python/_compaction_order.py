@@ -103,8 +103,8 @@ def segmented_sort(keys, keys_out, *, offsets=None, length=None, values=None, va
              values_out, extent=keys.length)
 
 
-def top_k(keys, keys_out, indices_out, *, k=None, item_count=None, descending=False, stream=None):
-    """Writes the first `k` keys in sort order to `keys_out`, sorted, and the index that each of them had to
+def top_k(keys, keys_out, indices_out, *, k=None, item_count=None, largest=True, stream=None):
+    """Writes the `k` largest keys to `keys_out`, the largest first, and the index that each of them had to
     `indices_out`.
 
     Of equal keys, those with the smallest indices come first. If there are fewer than `k` keys, all are written.
@@ -114,11 +114,11 @@ def top_k(keys, keys_out, indices_out, *, k=None, item_count=None, descending=Fa
     indices_out  room for as many numbers, int32 or uint32
     k            how many keys to select; by default the length of `keys_out`
     item_count   an array whose first number, of 32 bits, says how many keys to read, at most n
-    descending   whether to select the largest keys instead of the smallest
+    largest      whether to select the largest keys; otherwise the smallest, the smallest first
 
     >>> keys = numpy.array([0.5, 2.5, 1.5, 2.5])
     >>> keys_out, indices = numpy.zeros(3), numpy.zeros(3, numpy.uint32)
-    >>> top_k(keys, keys_out, indices, descending=True)
+    >>> top_k(keys, keys_out, indices)
     >>> keys_out.tolist(), indices.tolist()
     ([2.5, 2.5, 1.5], [1, 3, 2])
     """
@@ -135,7 +135,7 @@ def top_k(keys, keys_out, indices_out, *, k=None, item_count=None, descending=Fa
     item_count, _ = call.item_count(item_count, keys, 32)
     # Plans for powers of two serve many k.
     max_k = min(1 << max(0, k - 1).bit_length(), (1 << 32) - 1)
-    call.run("top_k", (type_name, int(bool(descending)), max_k), "top_k", keys, keys.length, item_count, k, keys_out,
+    call.run("top_k", (type_name, int(bool(largest)), max_k), "top_k", keys, keys.length, item_count, k, keys_out,
              indices_out, extent=keys.length)
 
 
@@ -166,8 +166,8 @@ def gather(values, indices, out, *, item_count=None, stream=None):
 def scatter(values, indices, out, *, item_count=None, stream=None):
     """Writes `values[i]` to `out[indices[i]]`, for each i.
 
-    Items whose index `out` does not have, such as a negative one, are skipped. Of items with equal indices, an
-    unspecified one stays.
+    Items whose index `out` does not have, such as a negative one, are skipped. The indices should differ: an entry
+    that several name receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
 
     values      n items of any dtype, of 1, 2 or a multiple of 4 up to 64 bytes each
     indices     n numbers, int32, uint32, int64 or uint64

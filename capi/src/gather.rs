@@ -213,8 +213,8 @@ pub unsafe extern "C" fn compaction_plan_scatter(
 ///
 /// There are `items` items and indices, or as many as the word at the address `count` says, if that is not 0. A word larger
 /// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` has
-/// `out_items` items; an item whose index is not below that is skipped. The indices should differ: of items with equal
-/// indices, an unspecified one stays.
+/// `out_items` items; an item whose index is not below that is skipped. The indices should differ: an entry
+/// that several name receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
 ///
 /// # Safety
 ///

@@ -132,8 +132,8 @@ pub unsafe extern "C" fn compaction_plan_segmented_reduce(
 /// `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is the identity of
 /// the operator. Memory behind the results keeps its values.
 ///
-/// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
-/// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+/// An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
+/// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
 ///
 /// # Safety
 ///

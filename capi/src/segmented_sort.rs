@@ -196,8 +196,8 @@ pub unsafe extern "C" fn compaction_plan_segmented_sort(
 /// `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
 /// `segments` + 1 words, and `keys_out` must have room for `items` keys. Entries outside all segments keep their values.
 ///
-/// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
-/// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+/// An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
+/// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
 ///
 /// # Safety
 ///

@@ -3,6 +3,8 @@
 #[cfg(feature = "cuda")]
 mod gpu;
 
+use std::ops::Range;
+
 use crate::{CountWord, Error, Result, count::to_word};
 
 #[cfg(feature = "cuda")]
@@ -102,6 +104,22 @@ pub(crate) fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> boo
         }
     }
     fitting
+}
+
+/// Returns the ranges between consecutive offsets into `items` items. An offset beyond them counts as their end. Returns
+/// [`Error::OutOfRange`] for an offset that is less than the one before it. `what` describes an offset in the error.
+pub(crate) fn segments_between<W: CountWord>(
+    what: &'static str,
+    offsets: &[W],
+    items: usize,
+) -> Result<Vec<Range<usize>>> {
+    let ends = offsets.iter().map(|offset| offset.to_len().min(items));
+    let ends: Vec<usize> = ends.collect();
+    for pair in ends.windows(2) {
+        check_range(what, pair[1], pair[0], items)?;
+    }
+    let segments = ends.windows(2).map(|pair| pair[0]..pair[1]);
+    Ok(segments.collect())
 }
 
 /// Returns [`Error::Uncountable`] if `items`, the length of the buffer `what`, does not fit in a word `W`.

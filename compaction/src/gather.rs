@@ -16,8 +16,8 @@
 //! Thrust: `gather` and `scatter`. Items are any plain data of 1 to 64 bytes.
 //!
 //! An index that is not less than the number of items, or of output entries for a scatter, is skipped: a gather leaves
-//! the output entry as it is, and a scatter does not copy the item. Indices of a scatter must differ. If two are equal,
-//! the CPU keeps the item of the last one, and on a GPU the bytes of that output entry come from either item.
+//! the output entry as it is, and a scatter does not copy the item. Indices of a scatter should differ. If two are equal,
+//! the entry receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
 //!
 //! The radix sort's [`argsort`](crate::radix_sort::RadixSort::argsort) gives the indices by which a gather sorts larger
 //! records. For n indices of 4 bytes and items of s bytes, a call moves 4n + 2sn bytes, and more where neighboring
@@ -32,8 +32,8 @@ use crate::arguments::{ArgumentNames, argument_names};
 #[cfg(feature = "cuda")]
 pub use gpu::{Gather, Scatter};
 
-/// Scratch device memory for gathers and scatters of any type and length. It records device counts that were too large.
-/// Its capacity is not limited.
+/// Device memory in which gathers and scatters record a device count that was too large. One workspace serves items of
+/// any type and number.
 ///
 /// ```no_run
 /// use compaction::{cuda, gather::Workspace};

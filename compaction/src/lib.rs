@@ -112,6 +112,9 @@
 //! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a selection or partition writes a count, the type of
 //!   that buffer selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and
 //!   [`RadixSort<u32, u64>`](radix_sort::RadixSort); the default is `u32`.
+//! * Segments lie between consecutive offsets, of which there is one more than segments. An offset beyond the items
+//!   counts as their end. An offset that is less than the one before it is an error on the CPU; on a GPU the results are
+//!   then unspecified.
 //! * All modules report invalid arguments in the same form: `the items of select: 5 instead of 6`, `the columns of
 //!   select_columns: 9, where 1 to 8 are possible`.
 //!

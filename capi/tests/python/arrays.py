@@ -253,11 +253,11 @@ def selects_top_k(count, k, descending):
     keys = [random.randrange(-50, 50) for _ in range(count)]
     order = sorted(range(count), key=lambda index: -keys[index] if descending else keys[index])[:k]
     on_keys, out, indices = Array("f4", keys), Array("f4", [70] * k), Array("u4", [700] * k)
-    compaction.top_k(on_keys, out, indices, descending=descending, stream=STREAM)
+    compaction.top_k(on_keys, out, indices, largest=descending, stream=STREAM)
     assert indices.items() == order + [700] * (k - len(order))
     assert out.items() == [keys[index] for index in order] + [70] * (k - len(order))
     half, indices = Array("u4", [count // 2]), Array("u4", [700] * k)
-    compaction.top_k(on_keys, out, indices, k=k // 2, descending=descending, item_count=half, stream=STREAM)
+    compaction.top_k(on_keys, out, indices, k=k // 2, largest=descending, item_count=half, stream=STREAM)
     order = sorted(range(count // 2), key=lambda index: -keys[index] if descending else keys[index])[: k // 2]
     assert indices.items() == order + [700] * (k - len(order))
 

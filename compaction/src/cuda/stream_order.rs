@@ -120,7 +120,8 @@ impl<'l> Uses<'l> {
         self.place = Place::default();
     }
 
-    /// Returns the device address of a buffer that the call reads, after ordering the call.
+    /// Adds a buffer that the call reads. The call then comes after earlier writes of the buffer on other streams. Returns
+    /// the buffer's device address.
     ///
     /// ```
     /// # use compaction::{cuda::Uses, cudarc::driver::CudaSlice};
@@ -140,7 +141,8 @@ impl<'l> Uses<'l> {
         self.used(address, bytes, false)
     }
 
-    /// Returns the device address of a buffer that the call may write, after ordering the call.
+    /// Adds a buffer that the call may write. The call then comes after earlier uses of the buffer on other streams.
+    /// Returns the buffer's device address.
     ///
     /// ```
     /// # use compaction::{cuda::Uses, cudarc::driver::CudaSlice};

@@ -24,15 +24,15 @@ use crate::{
 /// let product = cpu::reduce(1_u64, u64::from, |left, right| left * right, &[2_u8, 3, 7]);
 /// assert_eq!(product, 42);
 /// ```
-pub fn reduce<I, A>(
-    identity: A,
-    lift: impl Fn(I) -> A + Sync,
-    combine: impl Fn(A, A) -> A + Sync,
-    items: &[I],
-) -> A
+pub fn reduce<T, V>(
+    identity: V,
+    lift: impl Fn(T) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    items: &[T],
+) -> V
 where
-    I: Copy + Send + Sync,
-    A: Copy + Send + Sync,
+    T: Copy + Send + Sync,
+    V: Copy + Send + Sync,
 {
     let with = With {
         identity,
@@ -60,17 +60,17 @@ where
 /// # Errors
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
-pub fn exclusive<I, A>(
-    identity: A,
-    lift: impl Fn(I) -> A + Sync,
-    combine: impl Fn(A, A) -> A + Sync,
-    initial: A,
-    items: &[I],
-    out: &mut [A],
-) -> Result<A>
+pub fn exclusive<T, V>(
+    identity: V,
+    lift: impl Fn(T) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    initial: V,
+    items: &[T],
+    out: &mut [V],
+) -> Result<V>
 where
-    I: Copy + Send + Sync,
-    A: Copy + Send + Sync,
+    T: Copy + Send + Sync,
+    V: Copy + Send + Sync,
 {
     let with = With {
         identity,
@@ -97,17 +97,17 @@ where
 /// # Errors
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
-pub fn inclusive<I, A>(
-    identity: A,
-    lift: impl Fn(I) -> A + Sync,
-    combine: impl Fn(A, A) -> A + Sync,
-    initial: A,
-    items: &[I],
-    out: &mut [A],
-) -> Result<A>
+pub fn inclusive<T, V>(
+    identity: V,
+    lift: impl Fn(T) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    initial: V,
+    items: &[T],
+    out: &mut [V],
+) -> Result<V>
 where
-    I: Copy + Send + Sync,
-    A: Copy + Send + Sync,
+    T: Copy + Send + Sync,
+    V: Copy + Send + Sync,
 {
     let with = With {
         identity,
@@ -118,14 +118,14 @@ where
 }
 
 /// Scans `items`, and returns the combination of all.
-fn scan<I: Copy + Send + Sync, F: Fold<I>>(
+fn scan<T: Copy + Send + Sync, F: Fold<T>>(
     fold: &F,
     initial: F::Value,
-    items: &[I],
+    items: &[T],
     (out, inclusive): (&mut [F::Value], bool),
 ) -> Result<F::Value> {
     check_room("the output of custom_scan", out.len(), items.len())?;
-    let rows = super::rows(size_of::<I>(), size_of::<F::Value>());
+    let rows = super::rows(size_of::<T>(), size_of::<F::Value>());
     let tile = tile_items(rows);
     let segmented = Segmented(fold);
     let none = segmented.identity();

@@ -13,12 +13,12 @@ const INCLUDED: &str = "combine";
 /// The largest number of characters of an operator's text in an error message.
 const MAX_SHOWN: usize = 80;
 
-/// An associative operator in CUDA C++, over values of type `A`.
+/// An associative operator in CUDA C++, over values of type `V`.
 ///
-/// The source text defines `A combine(A left, A right)`, where `A` is the CUDA name of the value type; `left` comes
-/// first in the sequence, and parameters may also be `const A &`. Functions need no `__device__`. If the items have another type `I`, or are converted
-/// before they are combined, the text also defines `A lift(I item)`. If values or items are structs, the text also
-/// defines the structs, whose layout is checked against Rust.
+/// The source text defines `V combine(V left, V right)`, where `V` is the CUDA name of the value type; `left` comes
+/// first in the sequence, and parameters may also be `const V &`. Functions need no `__device__`. If the items have another
+/// type `T`, or are converted before they are combined, the text also defines `V lift(T item)`. If values or items are
+/// structs, the text also defines the structs, whose layout is checked against Rust.
 ///
 /// ```
 /// use compaction::custom::CustomOperator;
@@ -28,14 +28,14 @@ const MAX_SHOWN: usize = 80;
 /// assert_eq!(count.path(), "count.cuh");
 /// ```
 #[derive(Clone, Debug)]
-pub struct CustomOperator<A: Shared> {
+pub struct CustomOperator<V: Shared> {
     path: String,
     text: String,
-    identity: A,
+    identity: V,
     exact: bool,
 }
 
-impl<A: Shared> CustomOperator<A> {
+impl<V: Shared> CustomOperator<V> {
     /// Creates an operator from its source text and its identity: combining a value with the identity must return the
     /// value. `path` names the text in error messages.
     ///
@@ -45,7 +45,7 @@ impl<A: Shared> CustomOperator<A> {
     /// let text = "f32 combine(f32 left, f32 right) { return left * right; }";
     /// assert_eq!(CustomOperator::new("product.cuh", text, 1.0_f32).identity(), 1.0);
     /// ```
-    pub fn new(path: impl Into<String>, text: impl Into<String>, identity: A) -> Self {
+    pub fn new(path: impl Into<String>, text: impl Into<String>, identity: V) -> Self {
         Self {
             path: path.into(),
             text: text.into(),
@@ -87,18 +87,18 @@ impl<A: Shared> CustomOperator<A> {
     /// let max = CustomOperator::new("max.cuh", "u32 combine(u32 a, u32 b) { return max(a, b); }", 0_u32);
     /// assert_eq!(max.identity(), 0);
     /// ```
-    pub fn identity(&self) -> A {
+    pub fn identity(&self) -> V {
         self.identity
     }
 
-    /// Adds to a kernel source the header `operator`, which defines the monoid for items of type `I`. Returns
+    /// Adds to a kernel source the header `operator`, which defines the monoid for items of type `T`. Returns
     /// [`Error::NoFunction`] if the text does not contain the name of a function that it must define.
-    pub(super) fn declare<I: Shared>(&self, source: Source) -> Result<Source> {
+    pub(super) fn declare<T: Shared>(&self, source: Source) -> Result<Source> {
         let lifts = self.names("lift");
         let missing = if !self.names("combine") {
-            Some(format!("{0} combine({0}, {0})", A::NAME))
-        } else if !lifts && TypeId::of::<I>() != TypeId::of::<A>() {
-            Some(format!("{} lift({})", A::NAME, I::NAME))
+            Some(format!("{0} combine({0}, {0})", V::NAME))
+        } else if !lifts && TypeId::of::<T>() != TypeId::of::<V>() {
+            Some(format!("{} lift({})", V::NAME, T::NAME))
         } else {
             None
         };
@@ -109,7 +109,7 @@ impl<A: Shared> CustomOperator<A> {
         for byte in bytemuck::bytes_of(&self.identity) {
             let _ = write!(identity, "{byte},");
         }
-        let (value, item, exact) = (A::NAME, I::NAME, self.exact);
+        let (value, item, exact) = (V::NAME, T::NAME, self.exact);
         let lift = if lifts { "::lift(item)" } else { "item" };
         let text = format!(
             "// Values of type Value, converted from items of type Item.\n\

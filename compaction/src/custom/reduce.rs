@@ -17,12 +17,12 @@ const NAMES: ArgumentNames = argument_names!("custom_reduce", "items");
 
 /// The parameters of the kernel `reduce`: `(items, count, capacity, is_given, initial, out, workspace)`. There are
 /// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
-type All<A, I> = (In<I>, In<u32>, u64, u32, A, InOut<A>, InOut<u64>);
+type All<V, T> = (In<T>, In<u32>, u64, u32, V, InOut<V>, InOut<u64>);
 
-/// A reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
+/// V reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
 ///
-/// Values have type `A`, of 1 to 64 bytes, and items have type `I`. Counts have type `W`: `u32`, or `u64` for 2³² or
-/// more items. A call is one launch, like that of [`Reduce`](crate::reduce::Reduce).
+/// Values have type `V`, of 1 to 64 bytes, and items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or
+/// more items. V call is one launch, like that of [`Reduce`](crate::reduce::Reduce).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};
@@ -41,13 +41,13 @@ type All<A, I> = (In<I>, In<u32>, u64, u32, A, InOut<A>, InOut<u64>);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CustomReduce<A: Shared, I: Shared = A, W: CountWord = u32> {
-    initial: A,
-    kernel: Kernel<All<A, I>>,
+pub struct CustomReduce<V: Shared, T: Shared = V, W: CountWord = u32> {
+    initial: V,
+    kernel: Kernel<All<V, T>>,
     word: PhantomData<fn(W)>,
 }
 
-impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
+impl<V: Shared, T: Shared, W: CountWord> CustomReduce<V, T, W> {
     /// Compiles the kernel with the operator, or loads it if compiled earlier.
     ///
     /// ```no_run
@@ -66,9 +66,9 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
-        operator: &CustomOperator<A>,
+        operator: &CustomOperator<V>,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<A, I, W>(operator)?);
+        let module = compiler.load(context, &source::<V, T, W>(operator)?);
         Ok(Self {
             initial: operator.identity(),
             kernel: operator.loaded(module)?.kernel("reduce")?,
@@ -89,8 +89,8 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
     /// # Errors
     ///
     /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
-    pub fn sources(operator: &CustomOperator<A>) -> Result<Vec<Source>> {
-        Ok(vec![source::<A, I, W>(operator)?])
+    pub fn sources(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
+        Ok(vec![source::<V, T, W>(operator)?])
     }
 
     /// Sets the initial value, which is combined with the items and comes before them. By default, it is the operator's
@@ -103,14 +103,14 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     #[must_use]
-    pub fn initial(mut self, value: A) -> Self {
+    pub fn initial(mut self, value: V) -> Self {
         self.initial = value;
         self
     }
 
     /// Enqueues a reduction that writes the combination of the initial value and all items to `out[0]`.
     ///
-    /// A device count larger than `items` is clamped, and [`Workspace::check`] reports it.
+    /// V device count larger than `items` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};
@@ -131,10 +131,10 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
     pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: impl IntoView<'a, I>,
+        items: impl IntoView<'a, T>,
         count: Count<'a, W>,
-        out: impl IntoViewMut<'a, A>,
-        workspace: &mut Workspace<A, I>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
         let (items, out) = (items.into_view(), out.into_view_mut());
         let call = Call {
@@ -150,7 +150,7 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
         check_room(NAMES.output, out.len(), 1)?;
         workspace.check_capacity(NAMES.input, item_count.capacity)?;
-        let launch = reduce::launch(&item_count, size_of::<I>());
+        let launch = reduce::launch(&item_count, size_of::<T>());
         let args = (
             items,
             item_count.count,
@@ -164,8 +164,8 @@ impl<A: Shared, I: Shared, W: CountWord> CustomReduce<A, I, W> {
     }
 }
 
-fn source<A: Shared, I: Shared, W: CountWord>(operator: &CustomOperator<A>) -> Result<Source> {
-    const { crate::select::check_item::<A>() };
-    let source = reduce::kernel_file().kernel::<All<A, I>>("reduce");
-    operator.declare::<I>(reduce::of_items::<I, W>(source))
+fn source<V: Shared, T: Shared, W: CountWord>(operator: &CustomOperator<V>) -> Result<Source> {
+    const { crate::select::check_item::<V>() };
+    let source = reduce::kernel_file().kernel::<All<V, T>>("reduce");
+    operator.declare::<T>(reduce::of_items::<T, W>(source))
 }

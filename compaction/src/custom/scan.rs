@@ -19,23 +19,23 @@ const NAMES: ArgumentNames = argument_names!("custom_scan", "items");
 /// The parameters of the kernel `custom_scan`: `(items, count, capacity, is_given, initial, out, inclusive, total,
 /// has_total, workspace)`. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their
 /// number, clamped to `capacity`. `inclusive` and `has_total` are 0 or 1.
-type ScanKernel<A, I> = (
-    In<I>,
+type ScanKernel<V, T> = (
+    In<T>,
     In<u32>,
     u64,
     u32,
-    A,
-    InOut<A>,
+    V,
+    InOut<V>,
     u32,
     InOut<u8>,
     u32,
     InOut<u64>,
 );
 
-/// A scan on a GPU by a user-defined operator. CUB: `DeviceScan::ExclusiveScan` and its relatives.
+/// V scan on a GPU by a user-defined operator. CUB: `DeviceScan::ExclusiveScan` and its relatives.
 ///
-/// Values have type `A`, of 1 to 64 bytes, and items have type `I`. Counts have type `W`: `u32`, or `u64` for 2³² or
-/// more items. A call is one launch by decoupled look-back. It allocates nothing and does not wait, so it can be
+/// Values have type `V`, of 1 to 64 bytes, and items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or
+/// more items. V call is one launch by decoupled look-back. It allocates nothing and does not wait, so it can be
 /// captured into a CUDA graph.
 ///
 /// ```no_run
@@ -56,20 +56,20 @@ type ScanKernel<A, I> = (
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CustomScan<A: Shared, I: Shared = A, W: CountWord = u32> {
-    initial: A,
-    kernel: Kernel<ScanKernel<A, I>>,
+pub struct CustomScan<V: Shared, T: Shared = V, W: CountWord = u32> {
+    initial: V,
+    kernel: Kernel<ScanKernel<V, T>>,
     word: PhantomData<fn(W)>,
 }
 
 /// The outputs of a scan, and whether the prefixes include the items themselves.
-struct Outputs<'a, A> {
-    out: CudaViewMut<'a, A>,
-    total: Option<CudaViewMut<'a, A>>,
+struct Outputs<'a, V> {
+    out: CudaViewMut<'a, V>,
+    total: Option<CudaViewMut<'a, V>>,
     inclusive: bool,
 }
 
-impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
+impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
     /// Compiles the kernel with the operator, or loads it if compiled earlier.
     ///
     /// ```no_run
@@ -86,9 +86,9 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
-        operator: &CustomOperator<A>,
+        operator: &CustomOperator<V>,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<A, I, W>(operator)?);
+        let module = compiler.load(context, &source::<V, T, W>(operator)?);
         Ok(Self {
             initial: operator.identity(),
             kernel: operator.loaded(module)?.kernel("custom_scan")?,
@@ -109,8 +109,8 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     /// # Errors
     ///
     /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
-    pub fn sources(operator: &CustomOperator<A>) -> Result<Vec<Source>> {
-        Ok(vec![source::<A, I, W>(operator)?])
+    pub fn sources(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
+        Ok(vec![source::<V, T, W>(operator)?])
     }
 
     /// Sets the initial value, which comes before the items. By default, it is the operator's identity.
@@ -122,7 +122,7 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     #[must_use]
-    pub fn initial(mut self, value: A) -> Self {
+    pub fn initial(mut self, value: V) -> Self {
         self.initial = value;
         self
     }
@@ -131,7 +131,7 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     /// before it.
     ///
     /// `out` must have room for `count` values, or for as many as `items` if the count is in device memory. Entries
-    /// behind the result keep their values. A device count larger than `items` is clamped, and [`Workspace::check`]
+    /// behind the result keep their values. V device count larger than `items` is clamped, and [`Workspace::check`]
     /// reports it.
     ///
     /// ```no_run
@@ -153,10 +153,10 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     pub fn exclusive<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: impl IntoView<'a, I>,
+        items: impl IntoView<'a, T>,
         count: Count<'a, W>,
-        out: impl IntoViewMut<'a, A>,
-        workspace: &mut Workspace<A, I>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
         let outputs = Outputs {
             out: out.into_view_mut(),
@@ -190,11 +190,11 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     pub fn exclusive_with_total<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: impl IntoView<'a, I>,
+        items: impl IntoView<'a, T>,
         count: Count<'a, W>,
-        out: impl IntoViewMut<'a, A>,
-        total: impl IntoViewMut<'a, A>,
-        workspace: &mut Workspace<A, I>,
+        out: impl IntoViewMut<'a, V>,
+        total: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
         let outputs = Outputs {
             out: out.into_view_mut(),
@@ -226,10 +226,10 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     pub fn inclusive<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: impl IntoView<'a, I>,
+        items: impl IntoView<'a, T>,
         count: Count<'a, W>,
-        out: impl IntoViewMut<'a, A>,
-        workspace: &mut Workspace<A, I>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
         let outputs = Outputs {
             out: out.into_view_mut(),
@@ -243,10 +243,10 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     fn scan(
         &self,
         stream: &Arc<CudaStream>,
-        items: CudaView<'_, I>,
+        items: CudaView<'_, T>,
         count: Count<'_, W>,
-        mut outputs: Outputs<'_, A>,
-        workspace: &mut Workspace<A, I>,
+        mut outputs: Outputs<'_, V>,
+        workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
         let mut buffers = vec![("items", items.stream()), ("output", outputs.out.stream())];
         buffers.extend(outputs.total.iter().map(|total| ("total", total.stream())));
@@ -272,7 +272,7 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
             }
             None => cuda::reinterpret_mut(&mut no_total)?,
         };
-        let tile = tile_items(rows(size_of::<I>(), size_of::<A>()));
+        let tile = tile_items(rows(size_of::<T>(), size_of::<V>()));
         // There is at least one block, because it writes the total.
         let blocks = item_count.capacity.div_ceil(tile).max(1);
         let args = (
@@ -292,18 +292,18 @@ impl<A: Shared, I: Shared, W: CountWord> CustomScan<A, I, W> {
     }
 }
 
-fn source<A: Shared, I: Shared, W: CountWord>(operator: &CustomOperator<A>) -> Result<Source> {
-    const { check_item::<A>() };
-    const { check_item::<I>() };
+fn source<V: Shared, T: Shared, W: CountWord>(operator: &CustomOperator<V>) -> Result<Source> {
+    const { check_item::<V>() };
+    const { check_item::<T>() };
     let path = "compaction/kernels/custom_scan.cu";
     let text = include_str!("../../kernels/custom_scan.cu");
-    let source = Source::new(path, text).kernel::<ScanKernel<A, I>>("custom_scan");
+    let source = Source::new(path, text).kernel::<ScanKernel<V, T>>("custom_scan");
     // As many as the registers permit.
-    let resident = match size_of::<A>().max(size_of::<I>()) {
+    let resident = match size_of::<V>().max(size_of::<T>()) {
         ..=4 if !is_wide::<W>() => 3,
         ..=8 => 2,
         _ => 1,
     };
-    let rows = rows(size_of::<I>(), size_of::<A>());
-    operator.declare::<I>(tiles::declare::<W>(source, rows, resident))
+    let rows = rows(size_of::<T>(), size_of::<V>());
+    operator.declare::<T>(tiles::declare::<W>(source, rows, resident))
 }

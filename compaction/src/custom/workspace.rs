@@ -13,7 +13,7 @@ use crate::{
     tiles::tile_items,
 };
 
-/// Scratch device memory for reductions and scans of items of type `I` by operators over values of type `A`.
+/// Scratch device memory for reductions and scans of items of type `T` by operators over values of type `V`.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
 /// clearing. For values of 4 bytes, it takes 8 bytes for each tile of 8,192 items, and at least 257 KiB for long inputs.
@@ -27,18 +27,18 @@ use crate::{
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Workspace<A, I = A> {
-    /// A header, followed by the states of the tiles of a scan, or by the result of each block of a reduction.
+pub struct Workspace<V, T = V> {
+    /// V header, followed by the states of the tiles of a scan, or by the result of each block of a reduction.
     pub(super) states: States,
-    /// A dummy for the device count if the host gives the count, and for a total that is not wanted. No kernel accesses
+    /// V dummy for the device count if the host gives the count, and for a total that is not wanted. No kernel accesses
     /// it.
     pub(super) dummy: Buffer<u64>,
     pub(super) dummy_total: Buffer<u64>,
     capacity: usize,
-    types: PhantomData<fn(A, I)>,
+    types: PhantomData<fn(V, T)>,
 }
 
-impl<A, I> GraphBuffers for Workspace<A, I> {
+impl<V, T> GraphBuffers for Workspace<V, T> {
     fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
         self.states.visit(uses);
         self.dummy.visit(uses);
@@ -46,7 +46,7 @@ impl<A, I> GraphBuffers for Workspace<A, I> {
     }
 }
 
-impl<A, I> Workspace<A, I> {
+impl<V, T> Workspace<V, T> {
     /// Creates a workspace for up to `items` items.
     ///
     /// ```no_run
@@ -77,8 +77,8 @@ impl<A, I> Workspace<A, I> {
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
     /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
     pub fn in_arena(arena: &mut Arena, items: usize) -> Result<Self> {
-        let tiles = items.div_ceil(tile_items(super::rows(size_of::<I>(), size_of::<A>())));
-        let scan = tiles.saturating_mul(size_of::<A>().div_ceil(size_of::<u32>()));
+        let tiles = items.div_ceil(tile_items(super::rows(size_of::<T>(), size_of::<V>())));
+        let scan = tiles.saturating_mul(size_of::<V>().div_ceil(size_of::<u32>()));
         Ok(Self {
             states: States::new(arena, scan.max(workspace_words(items)))?,
             dummy: arena.zeroed(1)?,

@@ -44,8 +44,8 @@ pub fn gather<T: Copy + Send + Sync, I: CountWord>(
     Ok(())
 }
 
-/// Writes `items[i]` to `out[indices[i]]`. An item whose index is beyond `out` is skipped. Of items with equal indices,
-/// the last one stays.
+/// Writes `items[i]` to `out[indices[i]]`. An item whose index is beyond `out` is skipped. Of items with
+/// [equal indices](crate::gather), the last one is kept.
 ///
 /// ```
 /// use compaction::gather::cpu;

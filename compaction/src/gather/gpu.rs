@@ -287,9 +287,9 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
     /// Enqueues a scatter: writes `items[i]` to `out[indices[i]]` for the first `count` items. There are as many items
     /// as indices.
     ///
-    /// Items whose index is not less than the length of `out` are skipped. Indices must differ, or the bytes of the
-    /// entry come from either item. A device count larger than `indices` is clamped, and the workspace's `check`
-    /// reports it.
+    /// Items whose index is not less than the length of `out` are skipped. Of items with
+    /// [equal indices](crate::gather), the entry receives unspecified bytes. A device count larger than `indices` is
+    /// clamped, and the workspace's `check` reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, gather::{Scatter, Workspace}};

@@ -63,10 +63,9 @@ pub fn unique<K: Pod + Send + Sync>(items: &[K], out: &mut [K]) -> Result<usize>
 /// ```
 /// use compaction::runs::cpu;
 ///
-/// let (mut keys, mut values) = ([0; 4], [' '; 4]);
-/// assert_eq!(cpu::unique_by_key(&[3, 3, 1, 1], &[97, 98, 99, 100], &mut keys, &mut [0; 4])?, 2);
-/// # let _ = values;
-/// assert_eq!(keys[..2], [3, 1]);
+/// let (mut keys, mut values) = ([0; 4], [0.0; 4]);
+/// let runs = cpu::unique_by_key(&[3, 3, 1, 1], &[0.5, 1.5, 2.5, 3.5], &mut keys, &mut values)?;
+/// assert_eq!((&keys[..runs], &values[..runs]), (&[3, 1][..], &[0.5, 2.5][..]));
 /// # Ok::<(), compaction::Error>(())
 /// ```
 ///

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{CHUNK_ITEMS, Item, NAMES, Operator, check_length};
 use crate::{
     CountWord, Result,
-    arguments::{check_range, check_room},
+    arguments::{check_room, segments_between},
     monoid::{Monoid, with_monoid},
     parallel,
 };
@@ -31,25 +31,18 @@ const LANES: usize = 32;
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for an offset that is less than the one before it, or larger
-/// than the number of items, and [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for an offset that is less than the one before it, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`.
 pub fn by_offsets<T: Item, W: CountWord>(
     operator: Operator,
     items: &[T],
     offsets: &[W],
     out: &mut [T],
 ) -> Result<()> {
-    let mut before = 0;
-    for offset in offsets {
-        let what = "an offset of segmented_reduce";
-        check_range(what, offset.to_len(), before, items.len())?;
-        before = offset.to_len();
-    }
-    let segments = offsets.len().saturating_sub(1);
-    check_room(NAMES.output, out.len(), segments)?;
-    reduce(operator, items, &mut out[..segments], |segment| {
-        offsets[segment].to_len()..offsets[segment + 1].to_len()
-    });
+    let segments = segments_between("an offset of segmented_reduce", offsets, items.len())?;
+    check_room(NAMES.output, out.len(), segments.len())?;
+    let out = &mut out[..segments.len()];
+    reduce(operator, items, out, |segment| segments[segment].clone());
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Key, NAMES, Order, check_length, check_values};
 use crate::{
     CountWord, Result,
-    arguments::{check_range, check_room},
+    arguments::{check_room, segments_between},
     parallel,
 };
 
@@ -26,9 +26,8 @@ const MAX_PARTS: usize = 64;
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for an offset that is less than the one before it, or larger
-/// than the number of keys, and [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than
-/// `keys`.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for an offset that is less than the one before it, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `keys`.
 pub fn keys_by_offsets<K: Key, W: CountWord>(
     order: Order,
     keys: &[K],
@@ -143,15 +142,7 @@ pub fn pairs_of_length<K: Key, V: Copy + Send + Sync>(
 
 /// Returns the ranges between consecutive offsets.
 fn segments_of<W: CountWord>(offsets: &[W], keys: usize) -> Result<Vec<Range<usize>>> {
-    let mut before = 0;
-    for offset in offsets {
-        check_range("an offset of segmented_sort", offset.to_len(), before, keys)?;
-        before = offset.to_len();
-    }
-    let ranges = offsets
-        .windows(2)
-        .map(|ends| ends[0].to_len()..ends[1].to_len());
-    Ok(ranges.collect())
+    segments_between("an offset of segmented_sort", offsets, keys)
 }
 
 /// Returns the ranges of the whole segments of `length` keys.

@@ -25,7 +25,7 @@ fn main() {
     let tests = Tests::new();
     add_tests!(tests;
         test "reduce_" reduce {
-            adds_in_the_documented_order, equals_naive_loops, refuses_invalid_arguments_on_the_cpu,
+            adds_in_the_documented_order, equals_naive_loops, offsets_beyond_the_items_count_as_their_end_on_the_cpu, refuses_invalid_arguments_on_the_cpu,
         }
         nvrtc_shared "reduce_" reduce { kernels_compile_with_few_spills }
         gpu "cuda_reduce_" reduce {
@@ -33,7 +33,7 @@ fn main() {
             reads_its_count_from_the_device, counts_in_64_bits, clamps_invalid_offsets,
             replays_a_captured_call, refuses_invalid_arguments,
         }
-        test "sort_" sort { sorts_each_segment_on_the_cpu, refuses_invalid_arguments_on_the_cpu }
+        test "sort_" sort { sorts_each_segment_on_the_cpu, offsets_beyond_the_items_count_as_their_end_on_the_cpu, refuses_invalid_arguments_on_the_cpu }
         nvrtc_shared "sort_" sort { kernels_compile_with_few_spills }
         gpu "cuda_sort_" sort {
             equals_the_cpu, sorts_keys_of_each_size, sorts_equal_lengths, takes_views_that_start_anywhere,

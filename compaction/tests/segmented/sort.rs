@@ -79,6 +79,12 @@ pub(crate) fn sorts_each_segment_on_the_cpu() {
     }
 }
 
+pub(crate) fn offsets_beyond_the_items_count_as_their_end_on_the_cpu() {
+    let mut out = [0; 4];
+    cpu::keys_by_offsets(Order::Ascending, &[4, 3, 2, 1], &[1_u32, 9, 9], &mut out).unwrap();
+    assert_eq!(out, [0, 1, 2, 3]);
+}
+
 pub(crate) fn refuses_invalid_arguments_on_the_cpu() {
     let (keys, mut out) = ([1_u32; 6], [7; 5]);
     assert_error(
