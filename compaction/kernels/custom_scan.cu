@@ -1,5 +1,6 @@
 // custom_scan: combines every prefix by a user-defined operator. Contract and source: compaction/src/custom.rs.
 
+#include "item_count.cuh"
 #include "monoid.cuh"
 #include "operator"
 #include "quad_tile.cuh"
@@ -48,11 +49,11 @@ __device__ __forceinline__ Monoid::Value combine_tile(const Tile &tile, const Mo
 
 // `total` is the address of a Monoid::Out, which is written if `has_total` is not 0.
 TILES(custom_scan)(
-    const Monoid::Item *items, const u32 *count, u64 capacity, u32 is_given, Monoid::Out initial, Monoid::Out *out,
+    const Monoid::Item *items, Input input, Monoid::Out initial, Monoid::Out *out,
     u32 inclusive, u8 *total, u32 has_total, u64 *workspace)
 {
     draw_tile<Monoid>(
-        count, capacity, is_given, workspace, [&] { prefetch_tile(items, capacity); },
+        input.device_count, input.capacity, input.is_given, workspace, [&] { prefetch_tile(items, input.capacity); },
         [&](const Tile &tile, const auto &look_back, bool is_last) {
             Scanned scanned;
             const Monoid::Value own = combine_tile(tile, items, scanned);

@@ -3,7 +3,7 @@
 // Consecutive threads copy the consecutive parts of an item. A thread loads several indices before it loads the first
 // item, and several items before it writes the first one, so that their latencies overlap.
 
-#include "look_back.cuh"
+#include "item_count.cuh"
 #include "value.cuh"
 
 // Copies the parts of all items whose index is below `limit`. With GATHERS, the index says where an item is read, and
@@ -32,26 +32,18 @@ __device__ __forceinline__ void copy_parts(
     }
 }
 
-__device__ __forceinline__ u64 index_count(const u32 *count, u64 capacity, u32 is_given, u64 *workspace)
-{
-    if (is_given) return capacity;
-    const u64 said = *(const Word *)count;
-    report_overrun(said, capacity, (Control *)workspace);
-    return min(said, capacity);
-}
-
 // Copies items[indices[i]] to out[i].
 KERNEL(gather)(
-    const u8 *items, const Word *indices, const u32 *count, u64 capacity, u32 is_given, u64 limit, u8 *out, u64 *workspace)
+    const u8 *items, const Word *indices, Input input, u64 limit, u8 *out, u64 *workspace)
 {
-    const u64 items_out = index_count(count, capacity, is_given, workspace);
+    const u64 items_out = input.number<Word>((Control *)workspace);
     copy_parts<true>((const Part *)items, (Part *)out, indices, items_out, limit);
 }
 
 // Copies items[i] to out[indices[i]].
 KERNEL(scatter)(
-    const u8 *items, const Word *indices, const u32 *count, u64 capacity, u32 is_given, u64 limit, u8 *out, u64 *workspace)
+    const u8 *items, const Word *indices, Input input, u64 limit, u8 *out, u64 *workspace)
 {
-    const u64 items_in = index_count(count, capacity, is_given, workspace);
+    const u64 items_in = input.number<Word>((Control *)workspace);
     copy_parts<false>((const Part *)items, (Part *)out, indices, items_in, limit);
 }

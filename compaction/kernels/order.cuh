@@ -73,15 +73,6 @@ struct ArrivalOrder {
     __device__ __forceinline__ auto begin(u32) const { return block_first(before); }
 };
 
-// The number of items: `capacity`, or the device's count, clamped to `capacity`.
-__device__ __forceinline__ u32 item_count(const u32 *count, u32 capacity, bool is_given, Control *control)
-{
-    if (is_given) return capacity;
-    const u32 said = *count;
-    report_overrun(said, capacity, control);
-    return min(said, capacity);
-}
-
 // Prefetches into L2 the items, or flags, of the tile that this block would get if blocks ran in order. By the time a
 // block knows its tile, the tile is in the cache, whichever block prefetched it.
 template <u32 ITEMS_PER_TILE, class Item>

@@ -3,6 +3,7 @@
 // Reads one byte per item (nonzero: selected) twice and, for `items`, the items; writes all items and the number of
 // selected ones. Inputs counted by 32 bits take one launch; for longer ones, one launch counts and a second one moves.
 
+#include "item_count.cuh"
 #include "portions.cuh"
 #include "two_way_partition.cuh"
 #include "vector.cuh"
@@ -55,11 +56,11 @@ __device__ __forceinline__ void write_items(
 // --------------------------------------------------------------------------------------------------------- one launch
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) partition_indices(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected, u64 *workspace)
+    const u8 *flags, Input input, u32 *out, u32 *selected, u64 *workspace)
 {
     Control *const control = (Control *)workspace;
     two_way(
-        item_count(count, capacity, is_given, control), selected, control,
+        (u32)input.number<u32>(control), selected, control,
         [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
         [&](Tile tile, const u16 *places, TwoWays ways) { write_indices(tile, tile.first, places, ways, out, out); });
 }
@@ -124,20 +125,20 @@ __device__ __forceinline__ void move_items(
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
-    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,
+    const u8 *items, const u8 *flags, Input input, u8 *out, u32 *selected,
     u64 *workspace)
 {
     Control *const control = (Control *)workspace;
-    move_items<ITEM_BYTES>(items, flags, item_count(count, capacity, is_given, control), out, selected, control);
+    move_items<ITEM_BYTES>(items, flags, (u32)input.number<u32>(control), out, selected, control);
 }
 
 // -------------------------------------------------------------------------------------- one to count, and one to move
 
 // Counts the selected items of each block's portion.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
-    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *counts, u64 *workspace)
+    const u8 *flags, Input input, u32 *counts, u64 *workspace)
 {
-    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number((Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     flags += portion.first;
     const auto load = [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); };
@@ -149,10 +150,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
 // the output positions of the portion's selected and rejected items; the ways are relative to them.
 template <class Write>
 __device__ __forceinline__ void move_portion(
-    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *counts, u32 *selected,
+    const u8 *flags, Input input, const u32 *counts, u32 *selected,
     u64 *workspace, Write write)
 {
-    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number((Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     u64 before = 0, total = 0;
     for (u32 other = threadIdx.x; other < gridDim.x; other += BLOCK_THREADS) {
@@ -162,7 +163,7 @@ __device__ __forceinline__ void move_portion(
     before = block_fold_of_warps<Sum<u64>>(warp_fold<Sum<u64>>(before)).total;
     __syncthreads();
     total = block_fold_of_warps<Sum<u64>>(warp_fold<Sum<u64>>(total)).total;
-    if (blockIdx.x == 0 && threadIdx.x == 0) write_count(selected, count_words, 0, total);
+    if (blockIdx.x == 0 && threadIdx.x == 0) write_count(selected, input.count_words, 0, total);
 
     flags += portion.first;
     const u64 rejected = total + portion.first - before;
@@ -173,14 +174,14 @@ __device__ __forceinline__ void move_portion(
 }
 
 #define MOVE_PARAMS                                                                                                \
-    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *counts, u8 *out,    \
+    const u8 *flags, Input input, const u32 *counts, u8 *out,    \
         u32 *selected, u64 *workspace
 
 template <class Index>
 __device__ __forceinline__ void move_indices(MOVE_PARAMS)
 {
     move_portion(
-        flags, count, count_words, capacity, is_given, counts, selected, workspace,
+        flags, input, counts, selected, workspace,
         [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
             const Index first = (Index)portion.first + tile.first;
             write_indices(tile, first, places, ways, (Index *)out + selected_from, (Index *)out + rejected_from);
@@ -189,18 +190,18 @@ __device__ __forceinline__ void move_indices(MOVE_PARAMS)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_indices(MOVE_PARAMS)
 {
-    move_indices<u32>(flags, count, count_words, capacity, is_given, counts, out, selected, workspace);
+    move_indices<u32>(flags, input, counts, out, selected, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_indices(MOVE_PARAMS)
 {
-    move_indices<u64>(flags, count, count_words, capacity, is_given, counts, out, selected, workspace);
+    move_indices<u64>(flags, input, counts, out, selected, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_items(const u8 *items, MOVE_PARAMS)
 {
     move_portion(
-        flags, count, count_words, capacity, is_given, counts, selected, workspace,
+        flags, input, counts, selected, workspace,
         [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
             write_items(
                 tile, items + portion.first * ITEM_BYTES, places, ways, out + selected_from * ITEM_BYTES,

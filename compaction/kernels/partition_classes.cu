@@ -11,6 +11,7 @@
 
 #include "count_then_move.cuh"
 #include "digit.cuh"
+#include "item_count.cuh"
 #include "portions.cuh"
 
 constexpr u32 CLASS_CODES = 1 << CLASS_BITS;
@@ -240,12 +241,12 @@ __device__ __forceinline__ void move_tile(
 // --------------------------------------------------------------------------------------------------------- one launch
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
-    const u8 *keys, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *starts, u64 *workspace)
+    const u8 *keys, Input input, u32 *out, u32 *starts, u64 *workspace)
 {
     __shared__ Shared<u32> shared;
     Control *control = (Control *)workspace;
     u32 *table = (u32 *)control->states();
-    const u32 items = item_count(count, capacity, is_given, control);
+    const u32 items = (u32)input.number<u32>(control);
     const u32 tiles = items / TILE_ITEMS + (items % TILE_ITEMS != 0);
     const u32 chunk_tiles = tiles / gridDim.x + (tiles % gridDim.x != 0);
     const auto range_of = [&](Ticket chunk) {
@@ -274,24 +275,24 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
 
 // Writes the number of keys of each class in a block's portion to the block's row of the table.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count_classes(
-    const u8 *keys, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *table, u64 *workspace)
+    const u8 *keys, Input input, u32 *table, u64 *workspace)
 {
     __shared__ Shared<u32> shared;
-    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number((Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     const u32 here = count_keys(keys + portion.first, {0, portion.items}, shared);
     if (threadIdx.x < BINS) table[blockIdx.x * BINS + threadIdx.x] = here;
 }
 
 #define MOVE_PARAMS                                                                                               \
-    const u8 *keys, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *table, u8 *out,     \
+    const u8 *keys, Input input, const u32 *table, u8 *out,     \
         u32 *starts, u64 *workspace
 
 template <class Index>
 __device__ __forceinline__ void move_portion(MOVE_PARAMS)
 {
     __shared__ Shared<u64> shared;
-    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number((Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     u64 before = 0, total = 0;
     if (threadIdx.x < BINS) {
@@ -304,8 +305,8 @@ __device__ __forceinline__ void move_portion(MOVE_PARAMS)
     }
     const u64 start = first_of_class(total);
     if (blockIdx.x == 0) {
-        if (threadIdx.x < BINS && threadIdx.x <= CLASSES) write_count(starts, count_words, threadIdx.x, start);
-        if (threadIdx.x == 0 && CLASSES == CLASS_CODES) write_count(starts, count_words, CLASSES, items);
+        if (threadIdx.x < BINS && threadIdx.x <= CLASSES) write_count(starts, input.count_words, threadIdx.x, start);
+        if (threadIdx.x == 0 && CLASSES == CLASS_CODES) write_count(starts, input.count_words, CLASSES, items);
     }
     u64 next = start + before;
     for (u64 first = 0; first < portion.items; first += TILE_ITEMS)
@@ -315,10 +316,10 @@ __device__ __forceinline__ void move_portion(MOVE_PARAMS)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_classes(MOVE_PARAMS)
 {
-    move_portion<u32>(keys, count, count_words, capacity, is_given, table, out, starts, workspace);
+    move_portion<u32>(keys, input, table, out, starts, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_classes(MOVE_PARAMS)
 {
-    move_portion<u64>(keys, count, count_words, capacity, is_given, table, out, starts, workspace);
+    move_portion<u64>(keys, input, table, out, starts, workspace);
 }

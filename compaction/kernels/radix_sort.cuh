@@ -1,7 +1,7 @@
 // Parts common to both sorting strategies: keys as unsigned numbers in sort order, and the number of keys.
 #pragma once
 
-#include "look_back.cuh"
+#include "item_count.cuh"
 
 enum KeyKind : u32 { UNSIGNED = 0, SIGNED = 1, FLOAT = 2 };
 
@@ -38,6 +38,15 @@ __device__ __forceinline__ Key ordered(Key key)
 constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : (Key)~SIGN)
     : KEY_KIND == FLOAT                     ? (DESCENDING ? ALL_BITS : (Key)~SIGN)
                                             : (DESCENDING ? (Key)0 : ALL_BITS);
+
+// The buffers of a pass. Those of the values are not accessed when keys are sorted alone, and `values_in` neither when
+// the values are made.
+struct Moved {
+    const u8 *keys_in;
+    const u8 *values_in;
+    u8 *keys_out;
+    u8 *values_out;
+};
 
 // The number of keys: `capacity`, or the device's count (a Word), clamped to `capacity`. A larger count is recorded for
 // the workspace's `check`.

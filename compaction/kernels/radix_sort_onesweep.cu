@@ -59,13 +59,12 @@ __device__ __forceinline__ void scan_bins(u64 *counts, u64 *starts)
 // Counts the digits of all passes over the bits from `begin` to `end`. `counts` are zero before and after the launch.
 // The last block to finish writes the start of each bin of each pass to `starts`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
-    const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u32 begin, u32 end, u64 *counts, u64 *starts,
-    u32 *finished, u64 *workspace)
+    const u8 *key_bytes, Input input, u32 begin, u32 end, u64 *counts, u64 *starts, u32 *finished, u64 *workspace)
 {
     __shared__ u32 histograms[MAX_PASSES][BINS];
     __shared__ bool is_last;
     const Key *keys = (const Key *)key_bytes;
-    const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number<Word>((Control *)workspace);
     u32 *all = &histograms[0][0];
     for (u32 bin = threadIdx.x; bin < MAX_PASSES * BINS; bin += BLOCK_THREADS) all[bin] = 0;
     __syncthreads();
@@ -273,54 +272,50 @@ __device__ __forceinline__ void sweep_tile(
     }
 }
 
-// Sorts the portion of the keys that begins at the item `portion` by the digit at bit `begin`. `starts` are the output
-// positions of its bins, and `next_starts` receives those of the next portion. load_values(tile, values) loads this
-// thread's values.
+// Sorts the keys from the index `portion` on, as many as a launch sorts, by the digit at bit `begin`. Only bits below
+// `end` count. `starts` are the output positions of its bins, and `next_starts` receives those of the next portion.
+// load_values(tile, values) loads this thread's values. In a struct, the three numbers would take registers.
 template <class LoadValues>
 __device__ __forceinline__ void sweep(
-    const u8 *keys_in, LoadValues load_values, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
-    const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
+    const Moved &moved, LoadValues load_values, const Input &input, u64 portion, u32 begin, u32 end, const u64 *starts,
+    u64 *next_starts, u64 *workspace)
 {
     __shared__ Shared shared;
     Control *control = (Control *)workspace;
     Ticket ticket;
-    const u64 items = draw_ticket(control, ticket, [&] { return key_count(count, capacity, is_given, control); });
+    const u64 items = draw_ticket(control, ticket, [&] { return input.number<Word>(control); });
     const u64 first = portion + (u64)ticket.tile * TILE_ITEMS;
     if (first < items) {
         const Span tile = {first, (u32)min((u64)TILE_ITEMS, items - first)};
         sweep_tile(
-            (const Key *)keys_in, [&](auto &values) { load_values(tile, values); }, tile, digit_at(begin, end), starts,
-            next_starts, (Key *)keys_out, (Value *)values_out, control, ticket, shared);
+            (const Key *)moved.keys_in, [&](auto &values) { load_values(tile, values); }, tile,
+            digit_at(begin, end), starts, next_starts, (Key *)moved.keys_out, (Value *)moved.values_out, control,
+            ticket, shared);
     }
     retire(control, ticket.epoch);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep(
-    const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
-    const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
+    Moved moved, Input input, u64 portion, u32 begin, u32 end, const u64 *starts, u64 *next_starts, u64 *workspace)
 {
-    const auto load_values = [=](Span tile, Value(&values)[ITEMS_PER_THREAD]) {
+    const u8 *const values_in = moved.values_in;
+    const auto load_values = [values_in](Span tile, Value(&values)[ITEMS_PER_THREAD]) {
         const Value *__restrict__ in = (const Value *)values_in;
         load_tile(in, tile, values, (Value)0, [](const Value *value) { return load_here(value); });
     };
-    sweep(
-        keys_in, load_values, count, capacity, is_given, portion, begin, end, starts, next_starts, keys_out, values_out,
-        workspace);
+    sweep(moved, load_values, input, portion, begin, end, starts, next_starts, workspace);
 }
 
 #ifdef MAKES_INDICES
 // The first pass of an argsort: the values are the indices of the keys.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep_indices(
-    const u8 *keys_in, const u8 *, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
-    const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)
+    Moved moved, Input input, u64 portion, u32 begin, u32 end, const u64 *starts, u64 *next_starts, u64 *workspace)
 {
     const auto make_indices = [](Span tile, Value(&values)[ITEMS_PER_THREAD]) {
         const u64 first = tile.first + warp_first_place<ITEMS_PER_THREAD>() + lane_index();
 #pragma unroll
         for (u32 item = 0; item < ITEMS_PER_THREAD; item++) values[item] = (Value)(first + item * WARP_THREADS);
     };
-    sweep(
-        keys_in, make_indices, count, capacity, is_given, portion, begin, end, starts, next_starts, keys_out, values_out,
-        workspace);
+    sweep(moved, make_indices, input, portion, begin, end, starts, next_starts, workspace);
 }
 #endif

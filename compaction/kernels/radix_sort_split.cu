@@ -16,10 +16,10 @@ __device__ __forceinline__ bool has_zero(Key key, u32 bit) { return bit >= KEY_B
 
 // Adds to zeros[bit] the number of keys with a zero there.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_zeros(
-    const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u64 *zeros, u64 *workspace)
+    const u8 *key_bytes, Input input, u64 *zeros, u64 *workspace)
 {
     const Key *keys = (const Key *)key_bytes;
-    const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number<Word>((Control *)workspace);
     constexpr u32 SUMS = (KEY_BITS + WARP_THREADS - 1) / WARP_THREADS;
     u64 sums[SUMS] = {};  // a lane counts for the bit of its index and, for 64-bit keys, the one 32 higher
     const u64 stride = (u64)gridDim.x * BLOCK_THREADS;
@@ -50,24 +50,30 @@ __device__ __forceinline__ void move_ways(
     write_out(ones_out, tile.items - zeros, [&](u32 rank) { return item(zeros + rank); });
 }
 
-// Partitions by one bit the portion of the keys that begins at the item `portion` and has the number `index`. `zeros`
-// counts all keys by bit, and is read only if there are several portions. `portion_zeros` counts each portion; this
-// launch writes its own count.
+// The bit of a pass, and the keys of a launch.
+struct Split {
+    u64 first;   // index of the launch's first key
+    u32 number;  // number of the launch within its pass, counted from 0
+    u32 bit;
+};
+
+// Partitions a portion of the keys by one bit. `zeros` counts all keys by bit, and is read only if there are several
+// portions. `portion_zeros` counts each portion; this launch writes its own count.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_split(
-    const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 index, u32 bit,
-    const u64 *zeros, u32 *portion_zeros, u8 *keys_out, u8 *values_out, u64 *workspace)
+    Moved moved, Input input, Split split, const u64 *zeros, u32 *portion_zeros, u64 *workspace)
 {
     Control *control = (Control *)workspace;
-    const Key *keys = (const Key *)keys_in + portion;
-    const Value *values = (const Value *)values_in + portion;
-    const u64 items = key_count(count, capacity, is_given, control);
-    const u32 here = items > portion ? (u32)min(items - portion, (u64)PORTION_ITEMS) : 0;
+    const Key *keys = (const Key *)moved.keys_in + split.first;
+    const Value *values = (const Value *)moved.values_in + split.first;
+    const u64 items = input.number<Word>(control);
+    const u32 here = items > split.first ? (u32)min(items - split.first, (u64)PORTION_ITEMS) : 0;
     u64 zeros_before = 0;
-    for (u32 earlier = 0; earlier < index; earlier++) zeros_before += portion_zeros[earlier];
+    for (u32 earlier = 0; earlier < split.number; earlier++) zeros_before += portion_zeros[earlier];
     // After all zeros, and the ones of earlier portions.
-    const u64 ones_begin = capacity > PORTION_ITEMS ? zeros[bit] + portion - zeros_before : 0;
+    const bool is_long = input.capacity > PORTION_ITEMS;
+    const u64 ones_begin = is_long ? zeros[split.bit] + split.first - zeros_before : 0;
     two_way(
-        here, &portion_zeros[index], control,
+        here, &portion_zeros[split.number], control,
         [&](Tile tile, u32(&flags)[ROWS]) {
             const u32 left = items_left(tile);
 #pragma unroll
@@ -78,25 +84,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
                 for (u32 item = 0; item < WORD_FLAGS; item++) {
                     if (item >= present_here) break;
                     const Key key = keys[tile.first + first_place() + row * SHORT_ROW_ITEMS + item];
-                    flags[row] |= (u32)has_zero(key, bit) << 8 * item;
+                    flags[row] |= (u32)has_zero(key, split.bit) << 8 * item;
                 }
             }
         },
         [&](Tile tile, const u16 *places, TwoWays ways) {
             const u64 zero = zeros_before + ways.selected;
-            const u64 one = capacity > PORTION_ITEMS ? ones_begin + tile.first - ways.selected : ways.rejected;
-            move_ways(keys, (Key *)keys_out + zero, (Key *)keys_out + one, tile, places, ways.survivors);
+            const u64 one = is_long ? ones_begin + tile.first - ways.selected : ways.rejected;
+            move_ways(keys, (Key *)moved.keys_out + zero, (Key *)moved.keys_out + one, tile, places, ways.survivors);
             if constexpr (HAS_VALUES)
-                move_ways(values, (Value *)values_out + zero, (Value *)values_out + one, tile, places, ways.survivors);
+                move_ways(values, (Value *)moved.values_out + zero, (Value *)moved.values_out + one, tile, places, ways.survivors);
         });
 }
 
 #ifdef MAKES_INDICES
 // Writes the indices of the keys, the values of an argsort.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_indices(
-    const u32 *count, u64 capacity, u32 is_given, u8 *indices, u64 *workspace)
+    Input input, u8 *indices, u64 *workspace)
 {
-    const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = input.number<Word>((Control *)workspace);
     const u64 threads = (u64)gridDim.x * BLOCK_THREADS;
     for (u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x; item < items; item += threads)
         ((Value *)indices)[item] = (Value)item;

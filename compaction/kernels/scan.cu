@@ -58,7 +58,7 @@ struct TileLoader {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_BACK_BLOCKS)) scan_look_back(
-    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, ITEM *out, u32 inclusive, u64 *workspace)
+    const ITEM *items, Input input, ITEM *out, u32 inclusive, u64 *workspace)
 {
     __shared__ alignas(128) Staged<LOOK_BACK_ROWS> staged;
     Control *const control = (Control *)workspace;
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
     const u64 all = draw_ticket(
         control, ticket,
         [&] {
-            const u64 all = item_count(count, capacity, is_given);
+            const u64 all = input.number<Word>();
             // Most blocks get the ticket equal to their block index, or a nearby one.
             loader.prefetch(blockIdx.x, all);
             return all;
@@ -84,15 +84,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
         }
         tile.store(staged, out, inclusive, block_first(before));
     }
-    check_count(count, capacity, is_given, control);
+    input.check<Word>(control);
     retire(control, ticket.epoch);
 }
 
 // Records a device count larger than the buffer, for the strategies that do not check it themselves. Runs on one
 // thread.
-extern "C" __global__ void scan_check_count(const u32 *count, u64 capacity, u64 *workspace)
+extern "C" __global__ void scan_check_count(Input input, u64 *workspace)
 {
-    check_count(count, capacity, 0, (Control *)workspace);
+    input.check<Word>((Control *)workspace);
 }
 
 // ------------------------------------------------------------------------------------- block sums and raking: by levels
@@ -106,16 +106,16 @@ __device__ __forceinline__ u64 level_count(u64 items, u32 level, u32 tile_items)
     return items;
 }
 
-__device__ __forceinline__ LevelTile level_tile(const u32 *count, u64 capacity, u32 is_given, u32 level)
+__device__ __forceinline__ LevelTile level_tile(Input input, u32 level)
 {
-    return {blockIdx.x, level_count(item_count(count, capacity, is_given), level, LevelTile::ITEMS)};
+    return {blockIdx.x, level_count(input.number<Word>(), level, LevelTile::ITEMS)};
 }
 
 // Scans each tile independently and writes its total.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_tiles(
-    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, u32 level, ITEM *out, u32 inclusive, ITEM *totals)
+    const ITEM *items, Input input, u32 level, ITEM *out, u32 inclusive, ITEM *totals)
 {
-    LevelTile tile = level_tile(count, capacity, is_given, level);
+    LevelTile tile = level_tile(input, level);
     if (tile.items == 0) return;
     __shared__ Staged<LEVEL_ROWS> staged;
     tile.load(items, staged);
@@ -126,9 +126,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_tiles(
 
 // Combines the prefix of each tile with the prefixes inside it.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_add_before(
-    const ITEM *before, const u32 *count, u64 capacity, u32 is_given, u32 level, ITEM *out)
+    const ITEM *before, Input input, u32 level, ITEM *out)
 {
-    const LevelTile tile = level_tile(count, capacity, is_given, level);
+    const LevelTile tile = level_tile(input, level);
     if (tile.items == 0) return;
     const Value value = Monoid::lift(before[blockIdx.x]);
     for (u32 place = threadIdx.x; place < tile.items; place += BLOCK_THREADS) {
@@ -139,9 +139,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_add_before(
 
 // Upsweep: writes each tile's total.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_up(
-    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, u32 level, ITEM *totals)
+    const ITEM *items, Input input, u32 level, ITEM *totals)
 {
-    LevelTile tile = level_tile(count, capacity, is_given, level);
+    LevelTile tile = level_tile(input, level);
     if (tile.items == 0) return;
     __shared__ Staged<LEVEL_ROWS> staged;
     tile.load(items, staged);
@@ -151,10 +151,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_up(
 
 // Downsweep: scans each tile, starting from its prefix.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_down(
-    const ITEM *items, const ITEM *before, const u32 *count, u64 capacity, u32 is_given, u32 level, ITEM *out,
+    const ITEM *items, const ITEM *before, Input input, u32 level, ITEM *out,
     u32 inclusive)
 {
-    LevelTile tile = level_tile(count, capacity, is_given, level);
+    LevelTile tile = level_tile(input, level);
     if (tile.items == 0) return;
     const Value value = Monoid::lift(before[blockIdx.x]);
     __shared__ Staged<LEVEL_ROWS> staged;
@@ -176,10 +176,10 @@ __device__ __forceinline__ ITEM combined(ITEM left, ITEM right)
 // Copies the items, shifted by `shift` places. The identity fills the places before them and, up to `padded`, behind
 // them.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_lay_out(
-    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, ITEM *to, u32 shift, u64 padded)
+    const ITEM *items, Input input, ITEM *to, u32 shift, u64 padded)
 {
     const u64 index = thread_index();
-    const u64 all = item_count(count, capacity, is_given);
+    const u64 all = input.number<Word>();
     if (index >= max(all, padded)) return;
     const bool has_item = index >= shift && index - shift < all;
     to[index] = Monoid::lower(has_item ? Monoid::lift(items[index - shift]) : Monoid::identity());
@@ -187,10 +187,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_lay_out(
 
 // Hillis and Steele: each combination of `distance` items becomes one of twice as many.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_hillis_steele(
-    const ITEM *from, const u32 *count, u64 capacity, u32 is_given, ITEM *to, u64 distance)
+    const ITEM *from, Input input, ITEM *to, u64 distance)
 {
     const u64 index = thread_index();
-    if (index >= item_count(count, capacity, is_given)) return;
+    if (index >= input.number<Word>()) return;
     to[index] = index < distance ? from[index] : combined(from[index - distance], from[index]);
 }
 
@@ -241,9 +241,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_compac
 
 // Writes the prefixes at the leaves, combined with the items themselves if `inclusive`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_out(
-    const ITEM *items, const ITEM *tree, const u32 *count, u64 capacity, u32 is_given, ITEM *out, u32 inclusive)
+    const ITEM *items, const ITEM *tree, Input input, ITEM *out, u32 inclusive)
 {
     const u64 index = thread_index();
-    if (index >= item_count(count, capacity, is_given)) return;
+    if (index >= input.number<Word>()) return;
     out[index] = inclusive != 0 ? combined(tree[index], items[index]) : tree[index];
 }

@@ -196,11 +196,11 @@ struct Ring {
 };
 
 extern "C" __global__ void __launch_bounds__(LOOK_AHEAD_THREADS, 1) scan_look_ahead(
-    const ITEM *items, const u32 *count, u64 capacity, u32 is_given, ITEM *out, u32 inclusive, u64 *workspace)
+    const ITEM *items, Input input, ITEM *out, u32 inclusive, u64 *workspace)
 {
     extern __shared__ Vector dynamic[];
     Control *const control = (Control *)workspace;
-    const u64 all = item_count(count, capacity, is_given);
+    const u64 all = input.number<Word>();
     const u32 tiles = (u32)(all / RingTile::ITEMS + (all % RingTile::ITEMS != 0));
     // The epoch does not change until all blocks have drawn their last ticket.
     const Ring ring = {(Slot *)dynamic, control, (u32)(load_relaxed(&control->ticket) >> 32), items, all, tiles};
@@ -219,6 +219,6 @@ extern "C" __global__ void __launch_bounds__(LOOK_AHEAD_THREADS, 1) scan_look_ah
     else if (lane_index() == 0)
         ring.load();
     __syncwarp();
-    check_count(count, capacity, is_given, control);
+    input.check<Word>(control);
     retire(control, ring.epoch);
 }

@@ -5,7 +5,7 @@
 // warps one by one. Twin: `src/scan/tree.rs`.
 #pragma once
 
-#include "look_back.cuh"
+#include "item_count.cuh"
 #include "async_copy.cuh"
 
 using Monoid = OPERATOR<ITEM>;
@@ -13,18 +13,6 @@ using Value = Monoid::Value;
 
 constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // items of a lane in a row: one vector
 constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
-
-// The number of items: `capacity` if `is_given` is not 0, else the device's count (a Word), clamped to `capacity`.
-__device__ __forceinline__ u64 item_count(const u32 *count, u64 capacity, u32 is_given)
-{
-    return is_given == 0 && *(const Word *)count < capacity ? *(const Word *)count : capacity;
-}
-
-// Records a device count larger than the buffer, for the workspace's `check`.
-__device__ __forceinline__ void check_count(const u32 *count, u64 capacity, u32 is_given, Control *control)
-{
-    if (is_given == 0) report_overrun(*(const Word *)count, capacity, control);
-}
 
 struct alignas(LANE_BYTES) Vector {
     ITEM items[LANE_ITEMS];

@@ -4,6 +4,7 @@
 // The loads of a batch from all columns are in flight together, and those of the first batch during look-back.
 
 #include "order.cuh"
+#include "item_count.cuh"
 #include "portions.cuh"
 #include "tile.cuh"
 #include "vector.cuh"
@@ -131,46 +132,37 @@ __device__ __forceinline__ void keep_columns(
         move_kept<false>(columns, room, tile.first, kept, found.total, order);
 }
 
-// The number of items of a launch that processes all of them.
-struct ColumnsExtent {
-    u32 capacity;  // largest possible number of items
-    u32 is_given;  // nonzero: there are exactly `capacity` items; zero: the device count says how many
-    u32 room;      // length of the outputs: items that would be written behind it are counted, but not written
-};
-
+// `room` is the length of the outputs: items that would be written behind it are counted, but not written.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
     const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
-    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, ColumnsExtent extent, u8 *to_0, u8 *to_1,
+    const u8 *from_6, const u8 *from_7, const u8 *flags, Input input, u32 room, u8 *to_0, u8 *to_1,
     u8 *to_2, u8 *to_3, u8 *to_4, u8 *to_5, u8 *to_6, u8 *to_7, u32 *selected, u64 *workspace)
 {
     const Columns columns = {
         {from_0, from_1, from_2, from_3, from_4, from_5, from_6, from_7}, {to_0, to_1, to_2, to_3, to_4, to_5, to_6, to_7}};
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] {
-        prefetch_tile<TILE_ITEMS>(flags, extent.capacity);
-        return item_count(count, extent.capacity, extent.is_given, control);
+        prefetch_tile<TILE_ITEMS>(flags, (u32)input.capacity);
+        return (u32)input.number<u32>(control);
     };
     in_order<WINDOWS, TILE_ITEMS>(control, selected, meanwhile, [&](u32 index, u32 items, auto &order) {
-        keep_columns(columns, extent.room, flags, tile_at(index, items, TILE_ITEMS), order);
+        keep_columns(columns, room, flags, tile_at(index, items, TILE_ITEMS), order);
     });
 }
 
 // The range of items of a launch of a call that counts by 64 bits. Columns and flags begin at its first item.
 struct ColumnsPortion {
-    u64 first;        // index of its first item
-    u64 capacity;     // largest possible number of items, over all portions
-    u64 room;         // length of the outputs: items that would be written behind it are counted, but not written
-    u32 number;       // number of this portion, counted from 0
-    u32 items;        // largest possible number of items of the launch
-    u32 is_given;     // nonzero: there are exactly `capacity` items; zero: the device count says how many
-    u32 count_words;  // 4-byte words of the device count and of the number of selected items
+    u64 first;   // index of its first item
+    u64 room;    // length of the outputs: items that would be written behind it are counted, but not written
+    u32 number;  // number of this portion, counted from 0
+    u32 items;   // largest possible number of items of the launch
 };
 
 // Writes the number of selected items of each portion to `kept`. Earlier launches have written those of earlier
 // portions.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_portion(
     const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
-    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, ColumnsPortion portion, u8 *to_0, u8 *to_1,
+    const u8 *from_6, const u8 *from_7, const u8 *flags, Input input, ColumnsPortion portion, u8 *to_0, u8 *to_1,
     u8 *to_2, u8 *to_3, u8 *to_4, u8 *to_5, u8 *to_6, u8 *to_7, u32 *kept, u32 *selected, u64 *workspace)
 {
     Columns columns = {
@@ -183,14 +175,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_porti
     for (u32 column = 0; column < COLUMNS; column++) columns.to[column] += before * BYTES[column];
 
     const auto meanwhile = [&] {
-        const u64 items =
-            long_item_count(count, portion.count_words, portion.capacity, portion.is_given, control);
+        const u64 items = input.number(control);
         return (u32)min((u64)portion.items, items - min(items, portion.first));
     };
     u32 *const kept_here = kept + portion.number;
     in_order<WINDOWS, TILE_ITEMS>(control, kept_here, meanwhile, [&](u32 index, u32 items, auto &order) {
         keep_columns(columns, room, flags, tile_at(index, items, TILE_ITEMS), order);
         // This thread has just written that number.
-        if (order.is_last_tile && threadIdx.x == 0) write_count(selected, portion.count_words, 0, before + *kept_here);
+        if (order.is_last_tile && threadIdx.x == 0) write_count(selected, input.count_words, 0, before + *kept_here);
     });
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
-use super::{ArgumentNames, check_len, check_range, check_room};
+use super::{ArgumentNames, check_len, check_range, check_room, count_words};
 use crate::{
     Count, CountWord, Result,
     count::to_word,
-    cuda::{self, Buffer},
+    cuda::{self, Buffer, In},
     layout::Shared,
 };
 
@@ -53,6 +53,16 @@ impl Call<'_> {
     }
 }
 
+crate::shared! {
+    /// The number of items of a call, as kernels receive it. `kernels/item_count.cuh` documents the fields.
+    pub(crate) struct Input<'a> {
+        pub(crate) device_count: In<u32>,
+        pub(crate) capacity: u64,
+        pub(crate) is_given: u32,
+        pub(crate) count_words: u32,
+    }
+}
+
 /// The item count of a GPU call, checked against the length of the input buffer.
 pub(crate) struct ItemCount<'a> {
     /// The device count, as one 4-byte word for `u32` or two for `u64`. A dummy that no kernel reads if the host gave
@@ -63,6 +73,8 @@ pub(crate) struct ItemCount<'a> {
     pub(crate) capacity: usize,
     /// Whether there are exactly `capacity` items. Otherwise kernels read the number of items from `count`.
     pub(crate) is_given: bool,
+    /// The size of the device count in 4-byte words: 1 or 2.
+    count_words: u32,
 }
 
 impl<'a> ItemCount<'a> {
@@ -93,7 +105,23 @@ impl<'a> ItemCount<'a> {
             count,
             capacity,
             is_given,
+            count_words: count_words::<W>(),
         })
+    }
+
+    /// Returns whether counts have 8 bytes instead of 4.
+    pub(crate) fn has_wide_count(&self) -> bool {
+        self.count_words == 2
+    }
+
+    /// Returns the number as the argument of a launch.
+    pub(crate) fn input(&self) -> Input<'_> {
+        Input {
+            device_count: self.count.slice(..),
+            capacity: self.capacity as u64,
+            is_given: self.is_given.into(),
+            count_words: self.count_words,
+        }
     }
 }
 

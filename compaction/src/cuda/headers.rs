@@ -15,6 +15,7 @@ headers!(
     "warp.cuh",
     "block.cuh",
     "look_back.cuh",
+    "item_count.cuh",
     "collective.cuh",
     "order.cuh",
     "extent.cuh",

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice
 use super::{CustomOperator, Workspace, rows};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ArgumentNames, Call, ItemCount, argument_names, check_room, is_wide},
+    arguments::{ArgumentNames, Call, Input, ItemCount, argument_names, check_room, is_wide},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     layout::Shared,
     select::check_item,
@@ -16,14 +16,11 @@ use crate::{
 
 const NAMES: ArgumentNames = argument_names!("custom_scan", "items");
 
-/// The parameters of the kernel `custom_scan`: `(items, count, capacity, is_given, initial, out, inclusive, total,
-/// has_total, workspace)`. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their
-/// number, clamped to `capacity`. `inclusive` and `has_total` are 0 or 1.
+/// The parameters of the kernel `custom_scan`: `(items, input, initial, out, inclusive, total, has_total,
+/// workspace)`. `inclusive` and `has_total` are 0 or 1.
 type ScanKernel<V, T> = (
     In<T>,
-    In<u32>,
-    u64,
-    u32,
+    Input<'static>,
     V,
     InOut<V>,
     u32,
@@ -277,9 +274,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
         let blocks = item_count.capacity.div_ceil(tile).max(1);
         let args = (
             items,
-            item_count.count,
-            item_count.capacity as u64,
-            u32::from(item_count.is_given),
+            item_count.input(),
             self.initial,
             outputs.out,
             u32::from(outputs.inclusive),

@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 use super::{NAMES, SCATTER_NAMES, SCATTERED, Workspace};
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_len, check_room},
+    arguments::{Call, Input, ItemCount, check_len, check_room},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
     scratch::{Operation, Sizes},
@@ -22,9 +22,9 @@ const BATCH: u32 = 8;
 /// The largest number of blocks per multiprocessor. They stride over the items.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 64;
 
-/// The parameters of the kernels `gather` and `scatter`: `(items, indices, count, capacity, is_given, limit, out,
-/// workspace)`. Indices of `limit` or more are skipped.
-type Copy<I> = (In<u8>, In<I>, In<u32>, u64, u32, u64, InOut<u8>, InOut<u64>);
+/// The parameters of the kernels `gather` and `scatter`: `(items, indices, input, limit, out, workspace)`. Indices of `limit`
+/// or more are skipped.
+type Copy<I> = (In<u8>, In<I>, Input<'static>, u64, InOut<u8>, InOut<u64>);
 
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
@@ -209,9 +209,7 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
         let args = (
             cuda::reinterpret(items)?,
             indices,
-            item_count.count,
-            capacity as u64,
-            item_count.is_given.into(),
+            item_count.input(),
             limit,
             cuda::reinterpret_into(out)?,
             states.words.as_view_mut(),
@@ -349,9 +347,7 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
         let args = (
             cuda::reinterpret(items)?,
             indices,
-            item_count.count,
-            capacity as u64,
-            item_count.is_given.into(),
+            item_count.input(),
             limit,
             cuda::reinterpret_into(out)?,
             states.words.as_view_mut(),

@@ -6,35 +6,21 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
+    arguments::{Input, ItemCount},
     cuda::{self, In, InOut, Kernel, Launch, Module},
 };
 
-/// The parameters of the kernels `partition_indices` and `partition_classes`: `(flags or keys, count, capacity,
-/// is_given, out, selected or starts, workspace)`. `is_given` is 1 if there are exactly `capacity` items, and 0 if
-/// `count` contains their number, clamped to `capacity`.
-pub(super) type Indices = (
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, count, count_words,
-/// capacity, is_given, counts, workspace)`. A count has `count_words` words of 4 bytes. `is_given` is 1 if there are
-/// exactly `capacity` items, and 0 if `count` contains their number, clamped to `capacity`.
-pub(super) type CountPortions = (In<u8>, In<u32>, u32, u64, u32, InOut<u32>, InOut<u64>);
+/// The parameters of the kernels `partition_indices` and `partition_classes`: `(flags or keys, input, out,
+/// selected or starts, workspace)`.
+pub(super) type Indices = (In<u8>, Input<'static>, InOut<u32>, InOut<u32>, InOut<u64>);
+/// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, input, counts,
+/// workspace)`.
+pub(super) type CountPortions = (In<u8>, Input<'static>, InOut<u32>, InOut<u64>);
 /// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices: `(flags or
-/// keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`. Indices are passed as
-/// bytes, and a count has `count_words` words of 4 bytes. `is_given` is 1 if there are exactly `capacity` items, and 0
-/// if `count` contains their number, clamped to `capacity`.
+/// keys, input, counts, out, selected or starts, workspace)`. Indices are passed as bytes.
 pub(super) type MoveIndices = (
     In<u8>,
-    In<u32>,
-    u32,
-    u64,
-    u32,
+    Input<'static>,
     In<u32>,
     InOut<u8>,
     InOut<u32>,
@@ -45,14 +31,7 @@ pub(super) type MoveIndices = (
 pub(super) struct PartitionCall<'a> {
     /// The flags or keys.
     pub(super) keys: CudaView<'a, u8>,
-    /// The number of items in device memory; not read if `is_given` is 1.
-    pub(super) count: CudaView<'a, u32>,
-    /// Size of a count in words of 4 bytes.
-    pub(super) count_words: u32,
-    /// Maximum number of items.
-    pub(super) capacity: usize,
-    /// 1 if there are exactly `capacity` items, otherwise 0.
-    pub(super) is_given: u32,
+    pub(super) item_count: ItemCount<'a>,
     /// The number of selected items, or the starts of the classes.
     pub(super) selected: CudaViewMut<'a, u32>,
     /// The look-back states of the workspace.
@@ -65,8 +44,8 @@ pub(super) struct PartitionCall<'a> {
 impl PartitionCall<'_> {
     /// Returns the capacity if its size and that of counts permit a single launch.
     pub(super) fn capacity_of_one_launch(&self) -> Option<u32> {
-        let capacity = u32::try_from(self.capacity).ok();
-        capacity.filter(|_| self.count_words == 1)
+        let capacity = u32::try_from(self.item_count.capacity).ok();
+        capacity.filter(|_| !self.item_count.has_wide_count())
     }
 }
 
@@ -110,9 +89,7 @@ impl IndexKernels {
         if let (Some(capacity), false) = (call.capacity_of_one_launch(), wide) {
             let args = (
                 call.keys,
-                call.count,
-                capacity,
-                call.is_given,
+                call.item_count.input(),
                 cuda::reinterpret_mut(&mut out)?,
                 call.selected,
                 call.words,
@@ -122,10 +99,7 @@ impl IndexKernels {
         self.count(stream, &mut call, two)?;
         let args = (
             call.keys,
-            call.count,
-            call.count_words,
-            call.capacity as u64,
-            call.is_given,
+            call.item_count.input(),
             call.counts.as_view(),
             out,
             call.selected,
@@ -143,10 +117,7 @@ impl IndexKernels {
     ) -> Result<()> {
         let args = (
             call.keys.slice(..),
-            call.count.slice(..),
-            call.count_words,
-            call.capacity as u64,
-            call.is_given,
+            call.item_count.input(),
             call.counts.slice_mut(..),
             call.words.slice_mut(..),
         );

@@ -14,7 +14,7 @@ use crate::{
     Count, CountWord, Result,
     arguments::{
         ArgumentNames, Call, ItemCount, argument_names, check_room, check_words, check_workspace,
-        count_words, is_wide,
+        is_wide,
     },
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     look_back::Control,
@@ -220,15 +220,16 @@ impl Classes {
         let threads = block_threads(class_bits(self.classes));
         let call = PartitionCall {
             keys: keys.slice(..),
-            count: item_count.count,
-            count_words: count_words::<W>(),
-            capacity: item_count.capacity,
-            is_given: item_count.is_given.into(),
+            item_count,
             selected: cuda::reinterpret_mut(starts)?,
             words: workspace.classes.words.as_view_mut(),
             counts: workspace.class_counts.as_view_mut(),
         };
-        let blocks = two_launch_blocks(call.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
+        let blocks = two_launch_blocks(
+            call.item_count.capacity,
+            CLASS_TILE_ITEMS,
+            self.multiprocessors,
+        );
         self.indices.launch(
             stream,
             call,

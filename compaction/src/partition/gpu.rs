@@ -14,23 +14,19 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        Call, ItemCount, check_room, check_words, check_workspace, count_words, is_wide,
-        room_for_count,
+        Call, Input, ItemCount, check_room, check_words, check_workspace, is_wide, room_for_count,
     },
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source},
     look_back,
     select::{KernelsByLayout, item_constants, item_layout},
 };
 
-/// The parameters of the kernel `partition_items`: `(items, flags, count, capacity, is_given, out, selected,
-/// workspace)`, with items as bytes. `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains
-/// their number, clamped to `capacity`.
+/// The parameters of the kernel `partition_items`: `(items, flags, input, out, selected, workspace)`, with items as
+/// bytes.
 type Items = (
     In<u8>,
     In<u8>,
-    In<u32>,
-    u32,
-    u32,
+    Input<'static>,
     InOut<u8>,
     InOut<u32>,
     InOut<u64>,
@@ -40,10 +36,7 @@ type Items = (
 type MoveItems = (
     In<u8>,
     In<u8>,
-    In<u32>,
-    u32,
-    u64,
-    u32,
+    Input<'static>,
     In<u32>,
     InOut<u8>,
     InOut<u32>,
@@ -209,10 +202,10 @@ impl Partition {
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let buffers = [("flags", flags.stream()), ("output", out.stream())];
         let call = self.call::<W>(stream, &buffers, flags, count, selected, workspace)?;
-        check_words::<I>(NAMES.output, call.capacity)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
+        check_words::<I>(NAMES.output, call.item_count.capacity)?;
+        check_room(NAMES.output, out.len(), call.item_count.capacity)?;
         let out = (cuda::reinterpret_mut(out)?, is_wide::<I>());
-        let two = self.two_launches(call.capacity);
+        let two = self.two_launches(call.item_count.capacity);
         self.indices
             .launch(stream, call, out, |capacity| self.one_launch(capacity), two)
     }
@@ -282,14 +275,16 @@ impl Partition {
     ) -> Result<()> {
         let kernels = self.item_kernels(layout)?;
         check_items(call.keys.len(), items.len() / layout.size())?;
-        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
+        check_room(
+            NAMES.output,
+            out.len() / layout.size(),
+            call.item_count.capacity,
+        )?;
         if let Some(capacity) = call.capacity_of_one_launch() {
             let args = (
                 items,
                 call.keys,
-                call.count,
-                capacity,
-                call.is_given,
+                call.item_count.input(),
                 out,
                 call.selected,
                 call.words,
@@ -298,15 +293,12 @@ impl Partition {
                 .items
                 .launch(stream, self.one_launch(capacity), args);
         }
-        let launch = self.two_launches(call.capacity);
+        let launch = self.two_launches(call.item_count.capacity);
         self.indices.count(stream, &mut call, launch)?;
         let args = (
             items,
             call.keys,
-            call.count,
-            call.count_words,
-            call.capacity as u64,
-            call.is_given,
+            call.item_count.input(),
             call.counts.as_view(),
             out,
             call.selected,
@@ -368,10 +360,7 @@ impl Partition {
         check_workspace(what, room, item_count.capacity)?;
         Ok(PartitionCall {
             keys: flags.slice(..),
-            count: item_count.count,
-            count_words: count_words::<W>(),
-            capacity: item_count.capacity,
-            is_given: item_count.is_given.into(),
+            item_count,
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.flags.words.as_view_mut(),
             counts: workspace.flag_counts.as_view_mut(),

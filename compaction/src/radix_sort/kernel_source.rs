@@ -1,13 +1,28 @@
 //! The kernel files of a radix sort, and the types that they are compiled for.
 
 use super::{Key, Order, Strategy, onesweep, split};
-use crate::{CountWord, arguments::is_wide, cuda::Source, look_back};
+use crate::{
+    CountWord,
+    arguments::is_wide,
+    cuda::{In, InOut, Source},
+    look_back,
+};
 
 /// Returns the kernel file of a strategy.
 pub(super) fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
     match strategy {
         Strategy::Onesweep => onesweep::source(order, types),
         Strategy::Split => split::source(order, types),
+    }
+}
+
+crate::shared! {
+    /// The buffers of a pass, as bytes. `kernels/radix_sort.cuh` documents the fields.
+    pub(super) struct Moved<'a> {
+        pub(super) keys_in: In<u8>,
+        pub(super) values_in: In<u8>,
+        pub(super) keys_out: InOut<u8>,
+        pub(super) values_out: InOut<u8>,
     }
 }
 

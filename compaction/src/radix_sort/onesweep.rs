@@ -4,9 +4,15 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Order, kernel_source::SortTypes, sort::SortCall, workspace::Views};
+use super::{
+    Order,
+    kernel_source::{Moved, SortTypes},
+    sort::SortCall,
+    workspace::Views,
+};
 use crate::{
     Result,
+    arguments::Input,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -62,14 +68,11 @@ pub(super) const fn bins(key_bytes: usize) -> usize {
 /// half and writes the other.
 pub(super) const NEXT_BINS: usize = 2 * BINS;
 
-/// The parameters of the kernel `radix_sort_count`: `(keys, count, capacity, is_given, begin, end, counts, starts,
-/// finished, workspace)`. It counts the digits of the bits `begin..end`. `is_given` is 1 if there are exactly
-/// `capacity` keys, and 0 if `count` contains their number, clamped to `capacity`.
+/// The parameters of the kernel `radix_sort_count`: `(keys, input, begin, end, counts, starts, finished, workspace)`. It
+/// counts the digits of the bits `begin..end`.
 type CountDigits = (
     In<u8>,
-    In<u32>,
-    u64,
-    u32,
+    Input<'static>,
     u32,
     u32,
     InOut<u64>,
@@ -77,23 +80,17 @@ type CountDigits = (
     InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernel `radix_sort_onesweep`: `(keys, values, count, capacity, is_given, portion, begin, end,
-/// starts, next_starts, keys_out, values_out, workspace)`. `portion` is the index of the launch's first key, and
-/// `begin` the lowest bit of the pass's digit. `is_given` is 1 if there are exactly `capacity` keys, and 0 if `count`
-/// contains their number, clamped to `capacity`.
+/// The parameters of the kernels `radix_sort_onesweep` and `radix_sort_onesweep_indices`: `(moved, input, portion, begin,
+/// end, starts, next_starts, workspace)`. `portion` is the index of the launch's first key, and `begin` the lowest bit of
+/// the pass's digit, of which only bits below `end` count.
 type Sweep = (
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    u64,
-    u32,
+    Moved<'static>,
+    Input<'static>,
     u64,
     u32,
     u32,
     In<u64>,
     InOut<u64>,
-    InOut<u8>,
-    InOut<u8>,
     InOut<u64>,
 );
 
@@ -160,9 +157,7 @@ impl Onesweep {
         let blocks = counters.clamp(1, max_blocks.into()) as u32;
         let args = (
             call.keys.input.slice(..),
-            call.item_count.count.slice(..),
-            call.item_count.capacity as u64,
-            call.item_count.is_given.into(),
+            call.item_count.input(),
             begin,
             end,
             tables.counts.slice_mut(..),
@@ -209,28 +204,29 @@ impl Onesweep {
                 0 => tables.starts.slice(bins..bins + BINS),
                 _ => from.slice(..),
             };
+            let moved = Moved {
+                keys_in: keys_in.slice(..),
+                values_in: values_in.slice(..),
+                keys_out: keys_out.slice_mut(..),
+                values_out: values_out.slice_mut(..),
+            };
             let args = (
-                keys_in.slice(..),
-                values_in.slice(..),
-                call.item_count.count.slice(..),
-                call.item_count.capacity as u64,
-                call.item_count.is_given.into(),
+                moved,
+                call.item_count.input(),
                 first_tile * u64::from(self.tile_items),
                 call.bits.start + pass * DIGIT_BITS,
                 call.bits.end,
                 starts,
                 to,
-                keys_out.slice_mut(..),
-                values_out.slice_mut(..),
                 tables.onesweep.slice_mut(..),
             );
             let blocks = (tiles - first_tile).min(PORTION_TILES.into()) as u32;
-            let sweep = if pass == 0 {
+            let kernel = if pass == 0 {
                 &self.first_sweep
             } else {
                 &self.sweep
             };
-            sweep.launch(stream, Launch::blocks(blocks, THREADS), args)?;
+            kernel.launch(stream, Launch::blocks(blocks, THREADS), args)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::{
     kernel_source::{SortTypes, source},
     key_bits,
     onesweep::Onesweep,
-    split::Split,
+    split::SplitKernels,
     workspace::{Parts, Views},
 };
 use crate::{
@@ -64,7 +64,7 @@ pub struct RadixSort<K, W = u32> {
 #[derive(Debug)]
 pub(super) enum Kernels {
     Onesweep(Onesweep),
-    Split(Split),
+    Split(SplitKernels),
 }
 
 /// The checked arguments of a sort, as passed to the strategy.
@@ -450,7 +450,7 @@ impl Kernels {
         let multiprocessors = cuda::multiprocessors(context)?;
         Ok(match strategy {
             Strategy::Onesweep => Self::Onesweep(Onesweep::of(&module, multiprocessors, types)?),
-            Strategy::Split => Self::Split(Split::of(&module, multiprocessors, types)?),
+            Strategy::Split => Self::Split(SplitKernels::of(&module, multiprocessors, types)?),
         })
     }
 

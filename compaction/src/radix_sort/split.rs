@@ -4,9 +4,15 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Order, kernel_source::SortTypes, sort::SortCall, workspace::Views};
+use super::{
+    Order,
+    kernel_source::{Moved, SortTypes},
+    sort::SortCall,
+    workspace::Views,
+};
 use crate::{
     Result,
+    arguments::Input,
     cuda::{self, In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -34,33 +40,29 @@ pub(super) fn portions(items: usize) -> usize {
     items.div_ceil(PORTION_ITEMS as usize).max(1)
 }
 
-/// The parameters of the kernel `radix_sort_zeros`: `(keys, count, capacity, is_given, zeros, workspace)`. It adds to
-/// `zeros[bit]` the number of keys in which the bit is zero. `is_given` is 1 if there are exactly `capacity` keys, and
-/// 0 if `count` contains their number, clamped to `capacity`.
-type Zeros = (In<u8>, In<u32>, u64, u32, InOut<u64>, InOut<u64>);
-/// The parameters of the kernel `radix_sort_split`: `(keys, values, count, capacity, is_given, portion, index, bit,
-/// zeros, portion_zeros, keys_out, values_out, workspace)`. `portion` is the index of the launch's first key, and
-/// `index` the number of the launch within its pass. `is_given` is 1 if there are exactly `capacity` keys, and 0 if
-/// `count` contains their number, clamped to `capacity`.
-type Move = (
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    u64,
-    u32,
-    u64,
-    u32,
-    u32,
+/// The parameters of the kernel `radix_sort_zeros`: `(keys, input, zeros, workspace)`. It adds to `zeros[bit]` the number
+/// of keys in which the bit is zero.
+type Zeros = (In<u8>, Input<'static>, InOut<u64>, InOut<u64>);
+/// The parameters of the kernel `radix_sort_split`: `(moved, input, split, zeros, portion_zeros, workspace)`.
+type SplitParams = (
+    Moved<'static>,
+    Input<'static>,
+    Split,
     In<u64>,
     InOut<u32>,
-    InOut<u8>,
-    InOut<u8>,
     InOut<u64>,
 );
+/// The parameters of the kernel `radix_sort_indices`: `(input, indices, workspace)`. It writes the indices of the keys.
+type MakeIndices = (Input<'static>, InOut<u8>, InOut<u64>);
 
-/// The parameters of the kernel `radix_sort_indices`: `(count, capacity, is_given, indices, workspace)`. It writes the
-/// indices of the keys.
-type MakeIndices = (In<u32>, u64, u32, InOut<u8>, InOut<u64>);
+crate::shared! {
+    /// The bit of a pass, and the keys of a launch. `kernels/radix_sort_split.cu` documents the fields.
+    struct Split {
+        first: u64,
+        number: u32,
+        bit: u32,
+    }
+}
 
 pub(super) fn source(order: Order, types: SortTypes) -> Source {
     let source = Source::new(
@@ -71,7 +73,7 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR)
     .constant("PORTION_ITEMS", PORTION_ITEMS)
     .kernel::<Zeros>("radix_sort_zeros")
-    .kernel::<Move>("radix_sort_split");
+    .kernel::<SplitParams>("radix_sort_split");
     let source = match types.makes_indices {
         true => source
             .define("MAKES_INDICES", "")
@@ -84,15 +86,15 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
 /// The loaded kernels of split: `radix_sort_zeros` counts the zeros of every bit, and `radix_sort_split` partitions by
 /// one bit.
 #[derive(Debug)]
-pub(super) struct Split {
+pub(super) struct SplitKernels {
     zeros: Kernel<Zeros>,
-    split: Kernel<Move>,
+    split: Kernel<SplitParams>,
     /// The kernel that makes the values of an argsort, and `None` if the values are given.
     indices: Option<Kernel<MakeIndices>>,
     multiprocessors: u32,
 }
 
-impl Split {
+impl SplitKernels {
     pub(super) fn of(module: &Module, multiprocessors: u32, types: SortTypes) -> Result<Self> {
         let indices = types.makes_indices;
         Ok(Self {
@@ -116,9 +118,7 @@ impl Split {
             cuda::clear(stream, &mut tables.zeros)?;
             let args = (
                 call.keys.input.slice(..),
-                call.item_count.count.slice(..),
-                call.item_count.capacity as u64,
-                call.item_count.is_given.into(),
+                call.item_count.input(),
                 tables.zeros.slice_mut(..),
                 tables.split.slice_mut(..),
             );
@@ -133,9 +133,7 @@ impl Split {
         };
         if let Some(make_indices) = &self.indices {
             let args = (
-                call.item_count.count.slice(..),
-                items as u64,
-                call.item_count.is_given.into(),
+                call.item_count.input(),
                 call.values.source(bits.end - 1 - bits.start),
                 tables.split.slice_mut(..),
             );
@@ -173,19 +171,23 @@ impl Split {
         let items = call.item_count.capacity;
         for portion in 0..portions(items) {
             let begin = portion * PORTION_ITEMS as usize;
-            let args = (
-                keys_in.slice(..),
-                values_in.slice(..),
-                call.item_count.count.slice(..),
-                call.item_count.capacity as u64,
-                call.item_count.is_given.into(),
-                begin as u64,
-                portion as u32,
+            let moved = Moved {
+                keys_in: keys_in.slice(..),
+                values_in: values_in.slice(..),
+                keys_out: keys_out.slice_mut(..),
+                values_out: values_out.slice_mut(..),
+            };
+            let split = Split {
+                first: begin as u64,
+                number: portion as u32,
                 bit,
+            };
+            let args = (
+                moved,
+                call.item_count.input(),
+                split,
                 tables.zeros.slice(..),
                 tables.portion_zeros.slice_mut(..),
-                keys_out.slice_mut(..),
-                values_out.slice_mut(..),
                 tables.split.slice_mut(..),
             );
             let here = (items - begin).min(PORTION_ITEMS as usize);

@@ -6,24 +6,23 @@ use cudarc::driver::CudaView;
 use super::{BLOCK_THREADS, passes::Work, workspace::leaves};
 use crate::{
     Result,
+    arguments::Input,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_lay_out`: `(items, count, capacity, is_given, to, shift, padded)`. It copies the
-/// items, shifted by `shift` places, and fills up to `padded` places with the identity.
-/// [`ScanCall::count_args`] documents the count.
-type LayOut<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u32, u64);
-/// The parameters of the kernel `scan_hillis_steele`: `(from, count, capacity, is_given, to, distance)`.
-/// [`ScanCall::count_args`] documents the count.
-type Step<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u64);
+/// The parameters of the kernel `scan_lay_out`: `(items, input, to, shift, padded)`. It copies the items, shifted by
+/// `shift` places, and fills up to `padded` places with the identity.
+type LayOut<T> = (In<T>, Input<'static>, InOut<T>, u32, u64);
+/// The parameters of the kernel `scan_hillis_steele`: `(from, input, to, distance)`.
+type Step<T> = (In<T>, Input<'static>, InOut<T>, u64);
 /// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
 /// `scan_blelloch_compact_down`: `(tree, leaves, stride)`. `stride` is the number of leaves below a child of this
 /// level's nodes.
 type Tree<T> = (InOut<T>, u64, u64);
-/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, count, capacity, is_given, out, inclusive)`.
-/// [`ScanCall::count_args`] documents the count. `inclusive` is 0 or 1.
-type Out<T> = (In<T>, In<T>, In<u32>, u64, u32, InOut<T>, u32);
+/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, input, out, inclusive)`. `inclusive` is 0 or
+/// 1.
+type Out<T> = (In<T>, In<T>, Input<'static>, InOut<T>, u32);
 
 /// Returns a launch with one thread per item, in blocks of [`BLOCK_THREADS`] threads.
 fn covering(items: usize) -> Launch {
@@ -69,9 +68,8 @@ impl<T: Item> HillisSteele<T> {
         };
         // An exclusive scan is the inclusive scan of the items shifted by one place.
         let shift = u32::from(!call.inclusive);
-        let (count, capacity, is_given) = call.count_args();
         let items = call.items.slice(..);
-        let args = (items, count, capacity, is_given, first, shift, 0);
+        let args = (items, call.item_count.input(), first, shift, 0);
         self.lay_out.launch(call.stream, launch, args)?;
         while let Some(distance) = distances.next() {
             let target = if distances.peek().is_none() {
@@ -79,15 +77,8 @@ impl<T: Item> HillisSteele<T> {
             } else {
                 to.slice_mut(..)
             };
-            let (count, capacity, is_given) = call.count_args();
-            let args = (
-                from.as_view(),
-                count,
-                capacity,
-                is_given,
-                target,
-                distance as u64,
-            );
+            let input = call.item_count.input();
+            let args = (from.as_view(), input, target, distance as u64);
             self.step.launch(call.stream, launch, args)?;
             std::mem::swap(&mut from, &mut to);
         }
@@ -140,17 +131,8 @@ impl<T: Item> Blelloch<T> {
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
         let Work { call, out, scratch } = work;
         let leaves = leaves(call.item_count.capacity);
-        let (count, capacity, is_given) = call.count_args();
-        let tree = scratch.slice_mut(..);
-        let args = (
-            call.items.slice(..),
-            count,
-            capacity,
-            is_given,
-            tree,
-            0,
-            leaves as u64,
-        );
+        let (items, input) = (call.items.slice(..), call.item_count.input());
+        let args = (items, input, scratch.slice_mut(..), 0, leaves as u64);
         self.lay_out.launch(call.stream, covering(leaves), args)?;
 
         let strides = || (0..leaves.trailing_zeros()).map(|level| 1_usize << level);
@@ -168,18 +150,10 @@ impl<T: Item> Blelloch<T> {
             .rev()
             .try_for_each(|stride| sweep(&self.down, stride))?;
 
-        let (count, capacity, is_given) = call.count_args();
+        let input = call.item_count.input();
         let (items, tree): (CudaView<'_, T>, _) = (call.items.slice(..), scratch.as_view());
         let inclusive = u32::from(call.inclusive);
-        let args = (
-            items,
-            tree,
-            count,
-            capacity,
-            is_given,
-            out.slice_mut(..),
-            inclusive,
-        );
+        let args = (items, tree, input, out.slice_mut(..), inclusive);
         self.out
             .launch(call.stream, covering(call.item_count.capacity), args)
     }

@@ -9,22 +9,21 @@ use super::{
 };
 use crate::{
     Result,
+    arguments::Input,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_tiles`: `(items, count, capacity, is_given, level, out, inclusive, totals)`.
-/// [`ScanCall::count_args`] documents the count. The kernel derives the items of level `level` from it.
-type Tiles<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>, u32, InOut<T>);
-/// The parameters of the kernel `scan_add_before`: `(before, count, capacity, is_given, level, out)`. `before[i]` is the
-/// prefix of tile i. [`ScanCall::count_args`] documents the count.
-type AddBefore<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_up`: `(items, count, capacity, is_given, level, totals)`.
-/// [`ScanCall::count_args`] documents the count.
-type Up<T> = (In<T>, In<u32>, u64, u32, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_down`: `(items, before, count, capacity, is_given, level, out, inclusive)`.
-/// `before[i]` is the prefix of tile i. [`ScanCall::count_args`] documents the count.
-type Down<T> = (In<T>, In<T>, In<u32>, u64, u32, u32, InOut<T>, u32);
+/// The parameters of the kernel `scan_tiles`: `(items, input, level, out, inclusive, totals)`. The kernel derives the
+/// number of items of level `level` from that of the input.
+type Tiles<T> = (In<T>, Input<'static>, u32, InOut<T>, u32, InOut<T>);
+/// The parameters of the kernel `scan_add_before`: `(before, input, level, out)`. `before[i]` is the prefix of tile i.
+type AddBefore<T> = (In<T>, Input<'static>, u32, InOut<T>);
+/// The parameters of the kernel `scan_raking_up`: `(items, input, level, totals)`.
+type Up<T> = (In<T>, Input<'static>, u32, InOut<T>);
+/// The parameters of the kernel `scan_raking_down`: `(items, before, input, level, out, inclusive)`. `before[i]` is the
+/// prefix of tile i.
+type Down<T> = (In<T>, In<T>, Input<'static>, u32, InOut<T>, u32);
 
 /// The kernels of `block-sums` or `raking`, which process tiles independently and then, recursively, the totals of the
 /// tiles.
@@ -125,20 +124,18 @@ impl<T: Item> Levels<T> {
 
     /// Enqueues the launch on a level that comes before the level above it and writes the tile totals.
     fn before(&self, level: &mut Level<'_, T>, totals: &mut CudaViewMut<'_, T>) -> Result<()> {
-        let (count, capacity, is_given) = level.call.count_args();
+        let input = level.call.item_count.input();
         let (items, totals) = (level.items.slice(..), totals.slice_mut(..));
         let (number, launch) = (level.number, level.blocks());
         match &self.sweeps {
             // Nothing comes before the only tile of the last level.
             Sweeps::Raking { up, .. } if !level.is_top() => {
-                let args = (items, count, capacity, is_given, number, totals);
+                let args = (items, input, number, totals);
                 up.launch(level.call.stream, launch, args)
             }
             _ => {
                 let (out, inclusive) = (level.out.slice_mut(..), u32::from(level.inclusive));
-                let args = (
-                    items, count, capacity, is_given, number, out, inclusive, totals,
-                );
+                let args = (items, input, number, out, inclusive, totals);
                 self.tiles.launch(level.call.stream, launch, args)
             }
         }
@@ -146,19 +143,17 @@ impl<T: Item> Levels<T> {
 
     /// Enqueues the launch on a level that comes after the level above it. `before` holds the prefix of each tile.
     fn after(&self, level: &mut Level<'_, T>, before: &CudaView<'_, T>) -> Result<()> {
-        let (count, capacity, is_given) = level.call.count_args();
+        let input = level.call.item_count.input();
         let (number, launch) = (level.number, level.blocks());
         let (before, out) = (before.slice(..), level.out.slice_mut(..));
         match &self.sweeps {
             Sweeps::BlockSums { add_before } => {
-                let args = (before, count, capacity, is_given, number, out);
+                let args = (before, input, number, out);
                 add_before.launch(level.call.stream, launch, args)
             }
             Sweeps::Raking { down, .. } => {
                 let (items, inclusive) = (level.items.slice(..), u32::from(level.inclusive));
-                let args = (
-                    items, before, count, capacity, is_given, number, out, inclusive,
-                );
+                let args = (items, before, input, number, out, inclusive);
                 down.launch(level.call.stream, launch, args)
             }
         }

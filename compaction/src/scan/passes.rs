@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     CountWord, Result,
-    arguments::ItemCount,
+    arguments::{Input, ItemCount},
     cuda::{Buffer, Compiler, In, InOut, Kernel, Launch, Source},
     monoid::Item,
 };
@@ -27,16 +27,6 @@ pub(super) struct ScanCall<'a, T> {
     pub(super) inclusive: bool,
 }
 
-impl<T> ScanCall<'_, T> {
-    /// Returns the kernel arguments `(count, capacity, is_given)`. `is_given` is 1 if there are exactly `capacity`
-    /// items, and 0 if `count` contains their number, clamped to `capacity`.
-    pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u64, u32) {
-        let is_given = u32::from(self.item_count.is_given);
-        let capacity = self.item_count.capacity as u64;
-        (self.item_count.count.slice(..), capacity, is_given)
-    }
-}
-
 /// The inputs, the output and the scratch memory of a scan call.
 pub(super) struct Work<'a, T> {
     pub(super) call: &'a ScanCall<'a, T>,
@@ -45,13 +35,13 @@ pub(super) struct Work<'a, T> {
     pub(super) scratch: CudaViewMut<'a, T>,
 }
 
-/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, count, capacity, is_given, out,
-/// inclusive, workspace)`. [`ScanCall::count_args`] documents the count. `inclusive` is 0 or 1.
-pub(super) type LookBack<T> = (In<T>, In<u32>, u64, u32, InOut<T>, u32, InOut<u64>);
+/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, input, out, inclusive, workspace)`.
+/// `inclusive` is 0 or 1.
+pub(super) type LookBack<T> = (In<T>, Input<'static>, InOut<T>, u32, InOut<u64>);
 
-/// The parameters of the kernel `scan_check_count`: `(count, capacity, workspace)`. It records a device count above
-/// `capacity`.
-type CheckCount = (In<u32>, u64, InOut<u64>);
+/// The parameters of the kernel `scan_check_count`: `(input, workspace)`. It records a device count that is too
+/// large.
+type CheckCount = (Input<'static>, InOut<u64>);
 
 /// Returns the kernel file with all strategies, for items of type `T` combined by `operator` and counted by `W`.
 pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
@@ -129,8 +119,7 @@ impl<T: Item> Passes<T> {
         let is_empty = call.item_count.capacity == 0;
         let checks_itself = matches!(self.method, ScanMethod::LookBack(..)) && !is_empty;
         if !call.item_count.is_given && !checks_itself {
-            let (count, capacity, _) = call.count_args();
-            let args = (count, capacity, states.as_view_mut());
+            let args = (call.item_count.input(), states.as_view_mut());
             self.check_count
                 .launch(call.stream, Launch::blocks(1, 1), args)?;
         }
@@ -151,12 +140,9 @@ impl<T: Item> Passes<T> {
                     .item_count
                     .capacity
                     .div_ceil(look_back_tile_items::<T>() as usize);
-                let (count, capacity, is_given) = call.count_args();
                 let args = (
                     call.items.slice(..),
-                    count,
-                    capacity,
-                    is_given,
+                    call.item_count.input(),
                     work.out.slice_mut(..),
                     u32::from(call.inclusive),
                     states.as_view_mut(),

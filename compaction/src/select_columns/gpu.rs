@@ -12,8 +12,7 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
-        Call, ItemCount, check_len, check_range, check_workspace, count_words, is_wide,
-        room_for_count,
+        Call, Input, ItemCount, check_len, check_range, check_workspace, is_wide, room_for_count,
     },
     cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
@@ -27,23 +26,13 @@ const BYTES: [&str; MAX_COLUMNS] = [
 ];
 
 crate::shared! {
-    /// The number of items of a call that counts by `u32`. `kernels/select_columns.cu` documents the fields.
-    struct ColumnsExtent {
-        capacity: u32,
-        is_given: u32,
-        room: u32,
-    }
-
     /// The range of items of one launch of a call that counts by `u64`. `kernels/select_columns.cu` documents the
     /// fields.
     struct ColumnsPortion {
         first: u64,
-        capacity: u64,
         room: u64,
         number: u32,
         items: u32,
-        is_given: u32,
-        count_words: u32,
     }
 }
 
@@ -66,13 +55,13 @@ macro_rules! columns_args {
     }};
 }
 
-/// The parameters of the kernel `select_columns`: input columns, `(flags, count, extent)`, output columns, `(selected,
-/// workspace)`. [`ColumnsExtent`] states whether `count` contains the number of items.
-type Columns = columns_params!(In<u8>, In<u32>, ColumnsExtent; InOut<u32>, InOut<u64>);
-/// The parameters of the kernel `select_columns_portion`: input columns, `(flags, count, portion)`, output columns,
+/// The parameters of the kernel `select_columns`: input columns, `(flags, input, room)`, output columns, `(selected,
+/// workspace)`. `room` is the length of the outputs in items.
+type Columns = columns_params!(In<u8>, Input<'static>, u32; InOut<u32>, InOut<u64>);
+/// The parameters of the kernel `select_columns_portion`: input columns, `(flags, input, portion)`, output columns,
 /// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items of the launch.
 type PortionOfColumns =
-    columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
+    columns_params!(In<u8>, Input<'static>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
 
 /// The inputs and outputs of the eight columns that a kernel takes, as bytes. Absent columns are dummies.
 type Eight<'a> = (
@@ -374,15 +363,10 @@ impl SelectColumns {
         let shortest = self.check(flags.len(), columns)?.min(capacity);
         let mut selected = room_for_count::<W, u32>(&NAMES, selected)?;
 
-        if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
-            let extent = ColumnsExtent {
-                capacity: items,
-                is_given: item_count.is_given.into(),
-                room: shortest as u32,
-            };
+        if u32::try_from(capacity).is_ok() && !is_wide::<W>() {
             let args = columns_args!(
                 self.eight(columns, 0, capacity, dummy_input, dummy_output)?;
-                flags.slice(..), item_count.count, extent;
+                flags.slice(..), item_count.input(), shortest as u32;
                 selected.slice_mut(..), states.words.as_view_mut(),
             );
             return self.short.launch(stream, launch(capacity), args);
@@ -392,16 +376,13 @@ impl SelectColumns {
             let items = PORTION_ITEMS.min(capacity - first);
             let portion = ColumnsPortion {
                 first: first as u64,
-                capacity: capacity as u64,
                 room: shortest as u64,
                 number: number as u32,
                 items: items as u32,
-                is_given: item_count.is_given.into(),
-                count_words: count_words::<W>(),
             };
             let args = columns_args!(
                 self.eight(columns, first, items, dummy_input, dummy_output)?;
-                flags.slice(first..first + items), item_count.count.slice(..), portion;
+                flags.slice(first..first + items), item_count.input(), portion;
                 kept.as_view_mut(), selected.slice_mut(..), states.words.as_view_mut(),
             );
             self.long.launch(stream, launch(items), args)?;
