@@ -2,12 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{BOUNDS, BinKey, NAMES, Sample, Workspace, check_bins};
 use crate::{
     Count, CountWord, Error, Result,
-    arguments::{ItemCount, check_range, check_room},
+    arguments::{Call, ItemCount, check_range, check_room},
     cuda::{
         self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Params, Source,
     },
@@ -335,7 +335,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     ) -> Result<()> {
         let even = T::even_bins(range.start, range.end, self.bins)?;
         let out = out.into_view_mut();
-        let call = self.call(stream, items.into_view(), count, out, false, workspace)?;
+        let call = self.call(stream, items.into_view(), count, out, None, workspace)?;
         let args = (
             call.items,
             call.item_count.count,
@@ -389,7 +389,14 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let bounds = bounds.into_view();
         check_range(BOUNDS, bounds.len(), self.bins + 1, self.bins + 1)?;
         let out = out.into_view_mut();
-        let call = self.call(stream, items.into_view(), count, out, true, workspace)?;
+        let call = self.call(
+            stream,
+            items.into_view(),
+            count,
+            out,
+            Some(&bounds),
+            workspace,
+        )?;
         let args = (
             call.items,
             call.item_count.count,
@@ -436,7 +443,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         T: BinKey,
     {
         let out = out.into_view_mut();
-        let call = self.call(stream, keys.into_view(), count, out, false, workspace)?;
+        let call = self.call(stream, keys.into_view(), count, out, None, workspace)?;
         let args = (
             call.items,
             call.item_count.count,
@@ -459,9 +466,21 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         items: CudaView<'a, T>,
         count: Count<'a, W>,
         mut out: CudaViewMut<'a, W>,
-        has_bounds: bool,
+        bounds: Option<&CudaView<'_, T::Level>>,
         workspace: &'a mut Workspace,
     ) -> Result<HistogramCall<'a, T, W>> {
+        let mut buffers = vec![("items", items.stream()), ("output", out.stream())];
+        buffers.extend(bounds.map(|bounds| ("bounds", bounds.stream())));
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.clear.context(),
+            buffers: &buffers,
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room(NAMES.output, out.len(), self.bins)?;
         let capacity = item_count.capacity;
@@ -476,7 +495,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         };
         // The last block has four sums of 8 bytes per thread. Bounds are aligned to 8 bytes, behind at least one word.
         let row_bytes = if has_rows { 32 * THREADS } else { 0 };
-        let least_bytes = if has_bounds { 8 } else { 0 };
+        let least_bytes = if bounds.is_some() { 8 } else { 0 };
         let bounds_at = counter_bytes
             .max(row_bytes)
             .max(least_bytes)
@@ -489,7 +508,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let sample_bytes = |log_stride: u32| ((bins >> log_stride) + 1) * bound_bytes;
         let log_stride = (0..u32::BITS)
             .find(|&log_stride| sample_bytes(log_stride) <= room)
-            .filter(|_| has_bounds);
+            .filter(|_| bounds.is_some());
         let shared_bytes = bounds_at + log_stride.map_or(0, sample_bytes);
         let most_blocks = match counters {
             Counters::Packed => self.multiprocessors,

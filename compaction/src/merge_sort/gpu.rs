@@ -2,12 +2,12 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{NAMES, Workspace};
 use crate::{
     Count, CountWord, Error, Result,
-    arguments::{ItemCount, check_room, check_workspace},
+    arguments::{Call, ItemCount, check_room, check_workspace},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, in_quotes},
     layout::Shared,
     look_back,
@@ -244,6 +244,16 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     ) -> Result<()> {
         let items = items.into_view();
         let mut out = out.into_view_mut();
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.tiles.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let Workspace {
             states,
             scratch,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{Extreme, Item, NAMES, Workspace, gpu::launch, kernel_source::of_items};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room},
+    arguments::{Call, ItemCount, check_room},
     cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
 };
 
@@ -121,6 +121,20 @@ impl<T: Item, W: CountWord> ArgReduce<T, W> {
     ) -> Result<()> {
         let items = &items.into_view();
         let (index, value) = (&mut index.into_view_mut(), &mut value.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("items", items.stream()),
+                ("index", index.stream()),
+                ("output", value.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room("the index that reduce writes", index.len(), 1)?;
         check_room(NAMES.output, value.len(), 1)?;

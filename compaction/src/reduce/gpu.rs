@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{
     BLOCK_THREADS, BLOCK_WARPS, Item, MAX_BLOCKS, NAMES, Operator, Workspace,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room},
+    arguments::{Call, ItemCount, check_room},
     cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     monoid::operator_header,
 };
@@ -156,6 +156,16 @@ impl<T: Item, W: CountWord> Reduce<T, W> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let (items, out) = (&items.into_view(), &mut out.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room(NAMES.output, out.len(), 1)?;
         workspace.check_capacity(item_count.capacity)?;

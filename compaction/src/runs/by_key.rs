@@ -3,7 +3,7 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{
     Item, NAMES, Operator, Workspace, check_values,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::room_for_count,
+    arguments::{Call, room_for_count},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     monoid::operator_header,
     select::item_layout,
@@ -153,6 +153,21 @@ impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
         let keys_out = &mut keys_out.into_view_mut();
         let values_out = values_out.into_view_mut();
         let runs = &mut runs.into_view_mut();
+        let call = Call {
+            operation: "reduce_by_key",
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("keys", keys.stream()),
+                ("values", values.stream()),
+                ("keys output", keys_out.stream()),
+                ("values output", values_out.stream()),
+            ],
+            count: count.home(),
+            written: Some(runs.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         check_values(keys.len(), values.len())?;
         let room = keys_out.len().min(values_out.len());
         let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));

@@ -3,7 +3,7 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{
     NAMES, Workspace,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::room_for_count,
+    arguments::{Call, room_for_count},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     select::item_layout,
     tiles::{rows, tile_items},
@@ -128,6 +128,20 @@ impl<K: Pod, W: CountWord> RunLengths<K, W> {
         let items = &items.into_view();
         let (keys_out, lengths) = (&mut keys_out.into_view_mut(), lengths.into_view_mut());
         let runs = &mut runs.into_view_mut();
+        let call = Call {
+            operation: "run_lengths",
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("items", items.stream()),
+                ("keys output", keys_out.stream()),
+                ("lengths", lengths.stream()),
+            ],
+            count: count.home(),
+            written: Some(runs.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let room = keys_out.len().min(lengths.len());
         let tile = tile_items(rows(staged_bytes(size_of::<K>())));
         let checked = check(items.len(), count, room, tile, workspace)?;

@@ -3,7 +3,7 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     Item, Operator, Workspace, check_values,
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
+    arguments::Call,
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     monoid::operator_header,
     reduce,
@@ -225,6 +226,20 @@ impl<K: Pod, V: Item, W: CountWord> ScanByKey<K, V, W> {
         (out, inclusive): (CudaViewMut<'_, V>, bool),
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let call = Call {
+            operation: "scan_by_key",
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("keys", keys.stream()),
+                ("values", values.stream()),
+                ("output", out.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         check_values(keys.len(), values.len())?;
         let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));
         let checked = check(keys.len(), count, out.len(), tile, workspace)?;

@@ -3,7 +3,7 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{
     NAMES, Workspace, check_values,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::room_for_count,
+    arguments::{Call, room_for_count},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
     select::item_layout,
     tiles::{rows, tile_items},
@@ -136,6 +136,16 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
     ) -> Result<()> {
         let items = &items.into_view();
         let (out, runs) = (&mut out.into_view_mut(), &mut runs.into_view_mut());
+        let call = Call {
+            operation: "unique",
+            stream,
+            context: self.kernel.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: Some(runs.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let tile = tile_items(rows(size_of::<K>()));
         let checked = check(items.len(), count, out.len(), tile, workspace)?;
         let args = (
@@ -253,6 +263,21 @@ impl<K: Pod, V: Pod, W: CountWord> UniqueByKey<K, V, W> {
         let keys_out = &mut keys_out.into_view_mut();
         let values_out = &mut values_out.into_view_mut();
         let runs = &mut runs.into_view_mut();
+        let call = Call {
+            operation: "unique_by_key",
+            stream,
+            context: self.kernel.context(),
+            buffers: &[
+                ("keys", keys.stream()),
+                ("values", values.stream()),
+                ("keys output", keys_out.stream()),
+                ("values output", values_out.stream()),
+            ],
+            count: count.home(),
+            written: Some(runs.stream()),
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         check_values(keys.len(), values.len())?;
         let room = keys_out.len().min(values_out.len());
         let tile = tile_items(rows_of_keys(size_of::<K>()));

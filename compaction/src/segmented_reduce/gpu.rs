@@ -2,12 +2,12 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{CHUNK_ITEMS, ITEMS, Item, NAMES, Operator, Workspace, check_length};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room},
+    arguments::{Call, ItemCount, check_room},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
     scratch::{Operation, Sizes},
@@ -192,6 +192,20 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
     ) -> Result<()> {
         let (items, offsets) = (items.into_view(), offsets.into_view());
         let out = out.into_view_mut();
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.by_offsets.context(),
+            buffers: &[
+                ("items", items.stream()),
+                ("offsets", offsets.stream()),
+                ("output", out.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let segments = offsets.len().saturating_sub(1);
         workspace.check_capacity(items.len())?;
         let Workspace {
@@ -249,6 +263,16 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         let (items, out) = (items.into_view(), out.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.of_length.context(),
+            buffers: &[("items", items.stream()), ("output", out.stream())],
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         check_length(length)?;
         workspace.check_capacity(items.len())?;
         let Workspace {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use super::{
     Key, NAMES, Order, Workspace, check_length, check_values,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room},
+    arguments::{Call, ItemCount, check_room},
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     radix_sort::{check_aligned, check_value},
 };
@@ -393,6 +393,23 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         (segments, count): (Segments<'_, W>, Count<'_, W>),
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let mut buffers = vec![("keys", keys.stream()), ("output", out.stream())];
+        if let Some((values, values_out)) = &values {
+            buffers.extend([("values", values.stream()), ("output", values_out.stream())]);
+        }
+        if let Segments::Between(offsets) = &segments {
+            buffers.push(("offsets", offsets.stream()));
+        }
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: &self.context,
+            buffers: &buffers,
+            count: count.home(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        call.check()?;
         let items = keys.len();
         let (segment_count, longest) = match &segments {
             Segments::Between(offsets) => (offsets.len().saturating_sub(1), items),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
 use super::{Key, NAMES, Order, Workspace};
 use crate::{
     Count, Result,
-    arguments::{ItemCount, check_range, check_room},
+    arguments::{Call, ItemCount, check_range, check_room},
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     radix_sort::{RadixSort, SortTypes, Strategy},
     scratch::{Operation, Sizes},
@@ -193,6 +193,20 @@ impl<K: Key> TopK<K> {
     ) -> Result<()> {
         let keys = keys.into_view();
         let (keys_out, indices_out) = (keys_out.into_view_mut(), indices_out.into_view_mut());
+        let call = Call {
+            operation: NAMES.operation,
+            stream,
+            context: self.select.context(),
+            buffers: &[
+                ("keys", keys.stream()),
+                ("keys output", keys_out.stream()),
+                ("indices output", indices_out.stream()),
+            ],
+            count: count.home(),
+            written: None,
+            workspace: workspace.select.states.home(),
+        };
+        call.check()?;
         check_range("the k of top_k", k, 0, workspace.max_k)?;
         let select = &mut workspace.select;
         let item_count = ItemCount::new(&NAMES, keys.len(), count, &select.dummy_count)?;

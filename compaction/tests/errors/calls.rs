@@ -12,7 +12,7 @@ use compaction::{
     summed_area::{self, SummedArea},
 };
 
-use crate::places::Places;
+use crate::{aggregates, places::Places};
 
 /// A call on eight items.
 pub(crate) struct Call {
@@ -26,18 +26,19 @@ pub(crate) struct Call {
     pub(crate) run: fn(&Places<'_>) -> Result<()>,
 }
 
-const LEN: usize = 8;
+pub(crate) const LEN: usize = 8;
 
 pub(crate) fn all() -> Vec<Call> {
-    [
+    let groups = [
         select_calls(),
         moving_calls(),
         combining_calls(),
         sorting_calls(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+        aggregates::calls_of_runs(),
+        aggregates::calls_that_fold(),
+        aggregates::calls_that_sort(),
+    ];
+    groups.into_iter().flatten().collect()
 }
 
 fn select_calls() -> Vec<Call> {
@@ -63,7 +64,7 @@ fn select_calls() -> Vec<Call> {
                 let mut selected = places.zeros::<u32>("selected", 1);
                 let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 select.indices(
-                    places.stream(),
+                    &places.stream(),
                     &flags,
                     Count::on_device(&count),
                     &mut out,
@@ -86,7 +87,7 @@ fn select_calls() -> Vec<Call> {
                 let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 select.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     &flags,
                     count,
@@ -110,7 +111,7 @@ fn select_calls() -> Vec<Call> {
                 let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 select.in_place(
-                    places.stream(),
+                    &places.stream(),
                     &mut items,
                     &flags,
                     count,
@@ -132,7 +133,7 @@ fn select_calls() -> Vec<Call> {
                 let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 select.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     count,
                     &mut out,
@@ -155,7 +156,7 @@ fn select_calls() -> Vec<Call> {
                 let mut flags = places.zeros::<u8>("flags", LEN);
                 let workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 select.flags(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     Count::on_device(&count),
                     &mut flags,
@@ -186,7 +187,7 @@ fn select_calls() -> Vec<Call> {
                 let columns = &mut [Column::new(&column, &mut out)?];
                 let count = Count::on_device(&count);
                 select.columns(
-                    places.stream(),
+                    &places.stream(),
                     &flags,
                     count,
                     columns,
@@ -222,7 +223,7 @@ fn moving_calls() -> Vec<Call> {
                     partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 partition.indices(
-                    places.stream(),
+                    &places.stream(),
                     &flags,
                     count,
                     &mut out,
@@ -246,7 +247,7 @@ fn moving_calls() -> Vec<Call> {
                     partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 partition.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     &flags,
                     count,
@@ -273,7 +274,7 @@ fn moving_calls() -> Vec<Call> {
                     partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 classes.indices(
-                    places.stream(),
+                    &places.stream(),
                     &keys,
                     count,
                     &mut out,
@@ -298,7 +299,7 @@ fn moving_calls() -> Vec<Call> {
                 let mut workspace = gather::Workspace::new(places.at("workspace"))?;
                 let count = Count::on_device(&count);
                 gather.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     &indices,
                     count,
@@ -320,7 +321,7 @@ fn moving_calls() -> Vec<Call> {
                 let mut workspace = gather::Workspace::new(places.at("workspace"))?;
                 let count = Count::on_device(&count);
                 scatter.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     &indices,
                     count,
@@ -350,7 +351,7 @@ fn combining_calls() -> Vec<Call> {
                 let mut out = places.zeros::<u32>("output", LEN);
                 let mut workspace = scan::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 scan.inclusive(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     Count::on_device(&count),
                     &mut out,
@@ -380,7 +381,7 @@ fn combining_calls() -> Vec<Call> {
                 let mut workspace = custom::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 scan.exclusive_with_total(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     count,
                     &mut out,
@@ -403,7 +404,7 @@ fn combining_calls() -> Vec<Call> {
                 let mut out = places.zeros::<u32>("output", 1);
                 let mut workspace = custom::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 reduce.items(
-                    places.stream(),
+                    &places.stream(),
                     &items,
                     Count::on_device(&count),
                     &mut out,
@@ -426,7 +427,7 @@ fn combining_calls() -> Vec<Call> {
                 let mut out = places.zeros::<u32>("output", LEN);
                 let mut workspace =
                     summed_area::Workspace::with_capacity(places.at("workspace"), (4, 2))?;
-                tables.table(places.stream(), &items, (4, 2), &mut out, &mut workspace)
+                tables.table(&places.stream(), &items, (4, 2), &mut out, &mut workspace)
             },
         },
     ]
@@ -458,7 +459,7 @@ fn sorting_calls() -> Vec<Call> {
                 let mut workspace =
                     radix_sort::Workspace::<u32>::with_capacity(places.at("workspace"), LEN)?;
                 sort.keys(
-                    places.stream(),
+                    &places.stream(),
                     &keys,
                     Count::on_device(&count),
                     &mut out,
@@ -489,7 +490,7 @@ fn sorting_calls() -> Vec<Call> {
                     radix_sort::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let (stream, count) = (places.stream(), Count::on_device(&count));
                 sort.pairs(
-                    stream,
+                    &stream,
                     &keys,
                     &values,
                     count,
@@ -520,7 +521,7 @@ fn sorting_calls() -> Vec<Call> {
                     radix_sort::Workspace::with_capacity(places.at("workspace"), LEN)?;
                 let count = Count::on_device(&count);
                 sort.argsort(
-                    places.stream(),
+                    &places.stream(),
                     &keys,
                     count,
                     &mut keys_out,

@@ -4,6 +4,7 @@
 mod common;
 #[path = "../common/devices.rs"]
 mod devices;
+mod aggregates;
 mod calls;
 mod places;
 

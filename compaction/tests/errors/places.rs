@@ -1,6 +1,6 @@
 //! Calls with one invalid argument.
 
-use std::{cell::Cell, sync::Arc};
+use std::{ops::Deref, sync::Arc, thread::panicking};
 
 use bytemuck::Pod;
 use compaction::{
@@ -32,16 +32,34 @@ pub(crate) struct Places<'a> {
     /// The stream of the call, and another one.
     streams: &'a [Arc<CudaStream>; 2],
     fault: Fault,
-    is_captured: Cell<bool>,
+}
+
+/// The stream of a call, which is captured in some tests. The capture ends before the arguments are dropped.
+pub(crate) struct CallStream<'a> {
+    stream: &'a Arc<CudaStream>,
+    is_captured: bool,
+}
+
+impl Deref for CallStream<'_> {
+    type Target = Arc<CudaStream>;
+
+    fn deref(&self) -> &Arc<CudaStream> {
+        self.stream
+    }
+}
+
+impl Drop for CallStream<'_> {
+    fn drop(&mut self) {
+        if self.is_captured {
+            let captured = self.stream.end_capture(CUgraphInstantiate_flags(0));
+            assert!(captured.is_ok() || panicking());
+        }
+    }
 }
 
 impl<'a> Places<'a> {
     pub(crate) fn new(streams: &'a [Arc<CudaStream>; 2], fault: Fault) -> Self {
-        Self {
-            streams,
-            fault,
-            is_captured: Cell::new(false),
-        }
+        Self { streams, fault }
     }
 
     pub(crate) fn compiler(&self) -> Compiler {
@@ -67,23 +85,23 @@ impl<'a> Places<'a> {
     }
 
     /// Returns the stream of the call, when all arguments are there.
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> CallStream<'_> {
         let stream = &self.streams[0];
-        if matches!(self.fault, Fault::Capture(_)) && !self.is_captured.replace(true) {
+        let is_captured = matches!(self.fault, Fault::Capture(_));
+        if is_captured {
             let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
             stream.begin_capture(mode).unwrap();
         }
-        stream
+        CallStream {
+            stream,
+            is_captured,
+        }
     }
 
     /// Asserts that the call returns an error that names the argument and ends with `reason`.
     #[track_caller]
     pub(crate) fn check(&self, call: &Call, argument: &str, reason: &str) {
         let result = (call.run)(self);
-        if self.is_captured.get() {
-            let nothing = self.streams[0].end_capture(CUgraphInstantiate_flags(0));
-            assert!(nothing.is_ok(), "{}: {argument}", call.operation);
-        }
         let operation = call.operation;
         let name = match argument {
             "" => operation.to_owned(),
