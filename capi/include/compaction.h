@@ -868,8 +868,8 @@ compaction_status compaction_plan_segmented_reduce(const struct compaction_conte
 // `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is the identity of
 // the operator. Memory behind the results keeps its values.
 //
-// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
-// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+// An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
+// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
 //
 // # Safety
 //
@@ -933,8 +933,8 @@ compaction_status compaction_plan_segmented_sort(const struct compaction_context
 // `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
 // `segments` + 1 words, and `keys_out` must have room for `items` keys. Entries outside all segments keep their values.
 //
-// No offset may be less than the one before it, nor larger than `items`. On the CPU, such offsets are an error. On a GPU,
-// the results of this and later calls with the workspace are then unspecified, and no other memory is accessed.
+// An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
+// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
 //
 // # Safety
 //
@@ -1060,8 +1060,8 @@ compaction_status compaction_plan_scatter(const struct compaction_context *conte
 //
 // There are `items` items and indices, or as many as the word at the address `count` says, if that is not 0. A word larger
 // than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` has
-// `out_items` items; an item whose index is not below that is skipped. The indices should differ: of items with equal
-// indices, an unspecified one stays.
+// `out_items` items; an item whose index is not below that is skipped. The indices should differ: an entry
+// that several name receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
 //
 // # Safety
 //

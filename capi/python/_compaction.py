@@ -107,6 +107,7 @@ _NAMED = re.compile(r"\b(count|selected|lower|upper)\b(?=:| is null| overlap| an
 def _check(status, count_name="item_count"):
     if status != 0:
         message, names = _library.compaction_last_error().decode(), {**_NAMES, "count": count_name}
+        message = re.sub("^compaction_[a-z_]+: ", "", message)  # the traceback names the call
         raise Error(status, _NAMED.sub(lambda found: names[found[0]], message))
 
 

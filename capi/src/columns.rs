@@ -191,7 +191,7 @@ pub unsafe extern "C" fn compaction_select_columns(
         check_pointer("columns", columns)?;
         check_columns(column_count as usize)
     };
-    let status = guard(pointer);
+    let status = guard(|| pointer().map_err(|failure: Failure| failure.of_call("select_columns")));
     if status != Status::CompactionSuccess {
         return status;
     }

@@ -156,7 +156,8 @@ impl Site {
     }
 }
 
-/// Runs a call with arguments of type `C` on the GPU or the CPU of the plan. `called` names it in messages.
+/// Runs a call with arguments of type `C` on the GPU or the CPU of the plan. `called` is the name of the function without
+/// `compaction_`, with which messages begin.
 ///
 /// # Safety
 ///
@@ -168,7 +169,7 @@ pub(crate) unsafe fn call<C: 'static>(
     stream: *mut CUstream_st,
     call: C,
 ) -> Status {
-    guard(|| {
+    let run = || {
         // SAFETY: the caller's duty.
         let plan = unsafe { borrow("plan", plan) }?;
         let operation = &plan.operation::<TypedPlan<C>>(called)?.operation;
@@ -176,5 +177,6 @@ pub(crate) unsafe fn call<C: 'static>(
         let (_keep, stream) = unsafe { plan.stream(stream) }.unzip();
         // SAFETY: the caller's duty.
         unsafe { operation.run_erased(workspace, stream, &call) }
-    })
+    };
+    guard(|| run().map_err(|failure: Failure| failure.of_call(called)))
 }

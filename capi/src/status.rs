@@ -56,6 +56,12 @@ impl Failure {
         }
     }
 
+    /// Returns the failure with a message that begins with the name of the function, given without `compaction_`.
+    pub(crate) fn of_call(self, called: &str) -> Self {
+        let message = format!("compaction_{called}: {}", self.message);
+        Self { message, ..self }
+    }
+
     /// Returns a failure with [`Status::CompactionInvalidArgument`] and a message of one line.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Status::CompactionInvalidArgument, message)

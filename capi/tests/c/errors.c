@@ -174,8 +174,13 @@ static void more_calls(void)
     IS_INVALID("exceed the address space", compaction_segmented_reduce_by_offsets(plan, workspace, stream, at, 50, also, UINT64_MAX, 0, to));
     IS_INVALID("segment length of segmented_reduce: 0", compaction_segmented_reduce_of_length(plan, workspace, stream, at, 50, 0, 0, to));
     FAILS(COMPACTION_WORKSPACE_TOO_SMALL, "50 is used for 51", compaction_segmented_reduce_of_length(plan, workspace, stream, at, 51, 3, 0, to));
-    if (!on_gpu)
-        IS_INVALID("offset of segmented_reduce", compaction_segmented_reduce_by_offsets(plan, workspace, stream, at, 50, also, 2, 0, to));
+    if (!on_gpu) {
+        const uint32_t falling[3] = {0, 3, 2};
+        const compaction_address offsets = put(falling, sizeof(falling));
+        IS_INVALID("compaction_segmented_reduce_by_offsets: an offset of segmented_reduce: 2, where 3 to 50 are possible",
+            compaction_segmented_reduce_by_offsets(plan, workspace, stream, at, 50, offsets, 2, 0, to));
+        release(offsets);
+    }
     compaction_workspace_destroy(workspace), compaction_plan_destroy(plan);
 
     OK(compaction_plan_segmented_sort(context, "u32", 0, 0, 32, &plan));
