@@ -62,7 +62,7 @@ impl<K: Key> TypedOperation for TopKeys<K> {
                 &self.select,
                 count.max(),
                 |select, stream, scratch| {
-                    Ok(select.keys(
+                    Ok(select.keys_and_indices(
                         stream,
                         &keys.on(stream)?,
                         count.on(stream)?.get(),
@@ -75,7 +75,7 @@ impl<K: Key> TypedOperation for TopKeys<K> {
                 || {
                     let keys = keys.host(count.host()?)?;
                     let (keys_out, indices_out) = (keys_out.host()?, indices_out.host()?);
-                    top_k::cpu::keys(self.order, keys, k, keys_out, indices_out)?;
+                    top_k::cpu::keys_and_indices(self.order, keys, k, keys_out, indices_out)?;
                     Ok(())
                 },
             )

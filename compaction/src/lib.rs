@@ -75,8 +75,30 @@
 //! Device memory is the only limit on the input length, except for [`TopK`](top_k::TopK), which takes fewer than 2³²
 //! keys. Inputs of 2³² items or more need [counts](CountWord) of 64 bits, and some operations then take more launches.
 //!
-//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays, `half::f16` and structs, but
-//! not tuples, whose layout is not fixed. Flags are `u8`, where any byte but 0 selects, or `bool`.
+//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays `[T; N]`, and `half::f16` and
+//! `half::bf16` with the feature `bytemuck` of that crate. A buffer of `bool` is read as flags or as items of `u8`; it is
+//! not written, because not every byte is a `bool`. Rust does not fix the layout of tuples, so a struct takes their place:
+//!
+//! ```
+//! # use bytemuck::{Pod, Zeroable};
+//! use compaction::select::{Strategy, cpu};
+//!
+//! /// Instead of `(f32, u32)`: the fields are in this order, without gaps.
+//! #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+//! #[repr(C)]
+//! struct Hit {
+//!     distance: f32,
+//!     triangle: u32,
+//! }
+//!
+//! let [near, far] = [Hit { distance: 0.5, triangle: 7 }, Hit { distance: 2.5, triangle: 9 }];
+//! let mut out = [Hit::zeroed(); 2];
+//! cpu::items(Strategy::LookBack, &[near, far], &[0, 1], &mut out)?;
+//! assert_eq!(out[0], far);
+//! # Ok::<(), compaction::Error>(())
+//! ```
+//!
+//! Flags are `u8`, where any byte but 0 selects, or `bool`.
 //!
 //! # Strategies
 //!

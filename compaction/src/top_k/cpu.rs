@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 16;
 /// use compaction::top_k::{Order, cpu};
 ///
 /// let (mut best, mut places) = ([0.0; 2], [0_u32; 2]);
-/// let found = cpu::keys(Order::Descending, &[0.25_f32, 3.0, -1.0, 3.0], 2, &mut best, &mut places)?;
+/// let found = cpu::keys_and_indices(Order::Descending, &[0.25_f32, 3.0, -1.0, 3.0], 2, &mut best, &mut places)?;
 /// assert_eq!((found, best, places), (2, [3.0, 3.0], [1, 3]));
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -28,7 +28,7 @@ const MAX_PARTS: usize = 16;
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than the result, and
 /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more keys with indices of `u32`.
-pub fn keys<K: Key, I: CountWord>(
+pub fn keys_and_indices<K: Key, I: CountWord>(
     order: Order,
     keys: &[K],
     k: usize,

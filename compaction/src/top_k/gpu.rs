@@ -94,7 +94,7 @@ fn source<K: Key>(order: Order) -> Source {
 ///
 /// let scores = cuda::upload(&stream, &[0.25_f32, 3.0, -1.0, 3.0])?;
 /// let (mut best, mut places) = (cuda::zeroed(&stream, 2)?, cuda::zeroed(&stream, 2)?);
-/// top.keys(&stream, &scores, Count::All, 2, &mut best, &mut places, &mut workspace)?;
+/// top.keys_and_indices(&stream, &scores, Count::All, 2, &mut best, &mut places, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &best)?, [3.0, 3.0]);
 /// assert_eq!(cuda::download(&stream, &places)?, [1, 3]);
 /// # Ok::<(), compaction::Error>(())
@@ -164,7 +164,7 @@ impl<K: Key> TopK<K> {
     /// let mut workspace = Workspace::with_capacity(&stream, 3, 1)?;
     /// let distances = cuda::upload(&stream, &[2.5_f32, 0.5, 1.5])?;
     /// let (mut least, mut place) = (cuda::zeroed(&stream, 1)?, cuda::zeroed(&stream, 1)?);
-    /// nearest.keys(&stream, &distances, Count::All, 1, &mut least, &mut place, &mut workspace)?;
+    /// nearest.keys_and_indices(&stream, &distances, Count::All, 1, &mut least, &mut place, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &place)?, [1]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -181,7 +181,7 @@ impl<K: Key> TopK<K> {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn keys<'a>(
+    pub fn keys_and_indices<'a>(
         &self,
         stream: &Arc<CudaStream>,
         keys: impl IntoView<'a, K>,

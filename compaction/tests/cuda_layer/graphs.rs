@@ -217,7 +217,7 @@ pub(crate) fn a_graph_is_given_the_workspace_of_any_operation(gpu: &Gpu) {
             &mut gathered,
             of_gather,
         )?;
-        top.keys(
+        top.keys_and_indices(
             stream,
             &items,
             Count::All,

@@ -362,7 +362,7 @@ pub(crate) fn calls_that_sort() -> Vec<Call> {
                 let mut workspace =
                     top_k::Workspace::with_capacity(places.at("workspace"), LEN, 2)?;
                 let (stream, count) = (places.stream(), Count::on_device(&count));
-                top.keys(
+                top.keys_and_indices(
                     &stream,
                     &keys,
                     count,

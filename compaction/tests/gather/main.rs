@@ -36,7 +36,7 @@ fn main() {
     add_tests!(tests;
         test "" self { the_cpu_gathers_and_scatters, the_cpu_refuses_invalid_arguments }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
-        gpu "cuda_" self {
+        gpu "cuda_" self { reads_bools_as_bytes,
             gathers_and_scatters, skips_indices_beyond_the_end, reads_its_count_from_the_device,
             replays_captured_calls, refuses_invalid_arguments,
         }
@@ -314,4 +314,18 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
         "the items of scatter: 4 instead of 3",
     );
     assert_eq!(download(stream, &out).unwrap(), [7; 2]);
+}
+
+fn reads_bools_as_bytes(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let gather = Gather::<u8>::new(&gpu.compiler, &gpu.context).unwrap();
+    let items = stream.clone_htod(&[false, true, true]).unwrap();
+    let indices = upload(stream, &[1_u32, 0, 2]).unwrap();
+    let mut out = zeroed::<u8>(stream, 3).unwrap();
+    let mut workspace = Workspace::new(stream).unwrap();
+    let all = Count::All;
+    gather
+        .items(stream, &items, &indices, all, &mut out, &mut workspace)
+        .unwrap();
+    assert_eq!(download(stream, &out).unwrap(), [1, 0, 1]);
 }

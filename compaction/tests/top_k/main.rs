@@ -102,7 +102,7 @@ fn the_cpu_finds_the_first_keys() {
             let found = k.min(len);
             let (mut out, mut indices) = (vec![0.0; found], vec![0_u32; found]);
             assert_eq!(
-                cpu::keys(order, &keys, k, &mut out, &mut indices).unwrap(),
+                cpu::keys_and_indices(order, &keys, k, &mut out, &mut indices).unwrap(),
                 found
             );
             assert_same((&out, &indices), &expected(order, &keys, k), "cpu");
@@ -112,7 +112,7 @@ fn the_cpu_finds_the_first_keys() {
 
 fn the_cpu_refuses_invalid_arguments() {
     assert_error(
-        cpu::keys(
+        cpu::keys_and_indices(
             Order::Ascending,
             &[1, 2, 3],
             2,
@@ -142,7 +142,7 @@ fn finds<K: Key>(gpu: &Gpu, order: Order, keys: &[K], k: usize, start: usize) {
     let mut out = Guarded::<K>::room(stream, start, found);
     let mut indices = Guarded::<u32>::room(stream, start, found);
     let (out_view, indices_view) = (out.view_mut(), indices.view_mut());
-    top.keys(
+    top.keys_and_indices(
         stream,
         input.view(),
         Count::All,
@@ -219,7 +219,7 @@ fn reads_its_count_from_the_device(gpu: &Gpu) {
         let mut out = zeroed::<f32>(stream, k).unwrap();
         let mut indices = upload(stream, &vec![u32::MAX; k]).unwrap();
         let counted = Count::on_device(&device_count);
-        top.keys(
+        top.keys_and_indices(
             stream,
             &input,
             counted,
@@ -262,7 +262,7 @@ fn reuses_a_workspace(gpu: &Gpu) {
         let input = upload(stream, &keys).unwrap();
         let mut out = zeroed::<u32>(stream, 300).unwrap();
         let mut indices = zeroed::<u32>(stream, 300).unwrap();
-        top.keys(
+        top.keys_and_indices(
             stream,
             &input,
             Count::All,
@@ -296,7 +296,7 @@ fn replays_a_captured_call(gpu: &Gpu) {
         zeroed::<u32>(stream, k).unwrap(),
     );
     let graph = capture(stream, || {
-        top.keys(
+        top.keys_and_indices(
             stream,
             &input,
             Count::All,
@@ -333,7 +333,7 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut small = Workspace::with_capacity(stream, 7, 4).unwrap();
     let mut call = |count: Count<'_>, k: usize, room: usize, workspace: &mut Workspace<u32>| {
         let indices = indices.slice_mut(..room);
-        top.keys(stream, &keys, count, k, &mut out, indices, workspace)
+        top.keys_and_indices(stream, &keys, count, k, &mut out, indices, workspace)
     };
     assert_error(
         call(Count::All, 5, 8, &mut workspace),

@@ -146,7 +146,7 @@ fn top_k(bench: &mut Bench, log2_items: u32) -> Result<()> {
             unreachable!("the row has two outputs")
         };
         let (best, places) = (write(best)?, write(places)?);
-        Ok(top.keys(stream, keys, Count::All, k, best, places, &mut workspace)?)
+        Ok(top.keys_and_indices(stream, keys, Count::All, k, best, places, &mut workspace)?)
     })
 }
 
