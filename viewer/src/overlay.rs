@@ -9,11 +9,9 @@ pub(crate) mod canvas;
 pub(crate) mod colors;
 mod columns;
 mod content;
-mod description;
 mod entry;
 mod export;
 mod head;
-mod strategies;
 pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
@@ -23,15 +21,17 @@ mod tests;
 mod plots;
 
 use canvas::{Area, Canvas, TypeFace, cells};
-use colors::{DIM, PANEL};
+use colors::{Color, DIM, PANEL};
 use columns::Scales;
 use columns::{NATURAL_WIDTH, Table, full_width};
+use content::describe;
 use content::{Form, Line, Row, length};
-use description::describe;
 use plots::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 
 pub(crate) use export::figures_as;
 pub use export::{FigureFormat, export};
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 use crate::session::{DisplayFrame, Recent, State};
@@ -267,7 +267,6 @@ impl Overlay {
         size: (u32, u32),
         figures: &Figures<'_>,
     ) -> Option<StatsPanel> {
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
         let (region, margin) = (Area::of(size), self.margin(size));
         let widest = figures.detail.widest();
         let cells = widest.min((region.width - 4 * margin) / self.type_face.cell_width);
@@ -278,14 +277,13 @@ impl Overlay {
         }
         let width = cells * self.type_face.cell_width;
         let panel = (region.columns(margin, width + 2 * margin)).rows(margin, height + 2 * margin);
-        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
-
+        let mut drawing = Drawing::new(self, rgba, size, panel);
         let scales = Scales::of(&rows);
         let mut area = region.columns(2 * margin, width).rows(2 * margin, height);
         let mut drawn = Vec::new();
         for row in &rows {
-            area.height = self.row_height(row);
-            self.row(&mut canvas, area, row, &scales);
+            area.height = drawing.row_height(row);
+            drawing.row(area, row, &scales);
             let text = describe(row);
             if !text.is_empty() {
                 drawn.push(StatsRow { area, text });
@@ -296,38 +294,6 @@ impl Overlay {
             area: panel,
             rows: drawn,
         })
-    }
-
-    fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, scales: &Scales) {
-        let bar_top = area.y + area.height - self.pixels(ROW_GAP);
-        let bar = area.rows(bar_top, self.pixels(BAR_HEIGHT));
-        match row {
-            Row::Text(left, right) | Row::Extra(left, right) => {
-                self.text(canvas, area, left, right);
-            }
-            Row::Progress(progress) => self.progress(canvas, area, *progress),
-            Row::Graph(recent, _) => self.graphs(canvas, area, recent),
-            Row::StageGraph(recent, _) => self.stage_graph(canvas, area, &recent.stage_history),
-            Row::StrategyHeadings => self.strategy_headings(canvas, area),
-            Row::Strategy(strategy, fastest) => {
-                self.strategy_texts(canvas, area, strategy);
-                self.speed(canvas, bar, strategy, *fastest);
-            }
-            Row::Legend(title, keys) => self.legend(canvas, area, title, keys),
-            Row::Headings(table) => self.headings(canvas, area, *table),
-            Row::Bounce(table, entry) => {
-                if *table != Table::Times {
-                    self.bar(canvas, bar, &entry.counts, scales.first_rays);
-                }
-                let number = entry.counts.bounce.to_string();
-                self.table_row(canvas, area, (*table, &number), entry, scales.longest);
-            }
-            Row::Bar(bounce) => self.bar(canvas, bar, bounce, scales.first_rays),
-            Row::Total(table, entry) => {
-                let all = entry.times.total();
-                self.table_row(canvas, area, (*table, "Σ"), entry, all);
-            }
-        }
     }
 
     fn line_height(&self) -> i32 {
@@ -430,22 +396,84 @@ impl Overlay {
         while self.height_of(&rows) > room && rows.pop().is_some() {}
         rows
     }
+}
 
-    fn text(&mut self, canvas: &mut Canvas<'_>, area: Area, left: &Line, right: &Line) {
+/// A picture onto which an overlay draws.
+struct Drawing<'a> {
+    canvas: Canvas<'a>,
+    overlay: &'a mut Overlay,
+}
+
+impl Deref for Drawing<'_> {
+    type Target = Overlay;
+
+    fn deref(&self) -> &Overlay {
+        self.overlay
+    }
+}
+
+impl<'a> Drawing<'a> {
+    /// Draws a panel onto a picture: RGBA bytes, `size` (width, height) in pixels.
+    fn new(overlay: &'a mut Overlay, rgba: &'a mut [u8], size: (u32, u32), panel: Area) -> Self {
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        let radius = overlay.pixels(RADIUS).min(overlay.margin(size));
+        canvas.panel(panel, radius, PANEL, PANEL_OPACITY);
+        Self { canvas, overlay }
+    }
+
+    fn row(&mut self, area: Area, row: &Row<'_>, scales: &Scales) {
+        let bar_top = area.y + area.height - self.pixels(ROW_GAP);
+        let bar = area.rows(bar_top, self.pixels(BAR_HEIGHT));
+        match row {
+            Row::Text(left, right) | Row::Extra(left, right) => {
+                self.text(area, left, right);
+            }
+            Row::Progress(progress) => self.progress(area, *progress),
+            Row::Graph(recent, _) => self.graphs(area, recent),
+            Row::StageGraph(recent, _) => self.stage_graph(area, &recent.stage_history),
+            Row::StrategyHeadings => self.strategy_headings(area),
+            Row::Strategy(strategy, fastest) => {
+                self.strategy_texts(area, strategy);
+                self.speed(bar, strategy, *fastest);
+            }
+            Row::Legend(title, keys) => self.legend(area, title, keys),
+            Row::Headings(table) => self.headings(area, *table),
+            Row::Bounce(table, entry) => {
+                if *table != Table::Times {
+                    self.bar(bar, &entry.counts, scales.first_rays);
+                }
+                let number = entry.counts.bounce.to_string();
+                self.table_row(area, (*table, &number), entry, scales.longest);
+            }
+            Row::Bar(bounce) => self.bar(bar, bounce, scales.first_rays),
+            Row::Total(table, entry) => {
+                let all = entry.times.total();
+                self.table_row(area, (*table, "Σ"), entry, all);
+            }
+        }
+    }
+
+    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell.
+    fn write(&mut self, x: i32, y: i32, color: Color, text: &str) {
+        self.canvas
+            .text(&mut self.overlay.type_face, x, y, color, text);
+    }
+
+    fn text(&mut self, area: Area, left: &Line, right: &Line) {
         let cell = self.type_face.cell_width;
         let (left_width, right_width, room) = (length(left), length(right), area.width / cell);
         let mut x = area.x;
         let mut free = room;
         for (color, text) in left {
             let length = cells(text);
-            canvas.text(&mut self.type_face, x, area.y, *color, &cut(text, free));
+            self.write(x, area.y, *color, &cut(text, free));
             free = (free - length).max(0);
             x += length * cell;
         }
         if left_width + 2 + right_width <= room {
             let mut x = area.x + area.width - right_width * cell;
             for (color, text) in right {
-                canvas.text(&mut self.type_face, x, area.y, *color, text);
+                self.write(x, area.y, *color, text);
                 x += cells(text) * cell;
             }
         }

@@ -11,7 +11,6 @@ mod debug_views;
 mod derived_image;
 mod editing;
 mod events;
-mod film;
 mod frame_pacing;
 mod inspection;
 mod light_groups;
@@ -23,10 +22,7 @@ mod quantile;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
-#[cfg(test)]
-mod tests;
 mod transparency;
-mod inspection_scene;
 
 pub(crate) use commands::Pending;
 pub(crate) use controller::{
@@ -38,16 +34,15 @@ pub(crate) use controls::{
 };
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
-pub(crate) use editing::{PartInfo, Property};
+pub(crate) use editing::{FRACTION, PartInfo, Property};
 pub(crate) use events::Message;
 pub(crate) use events::RenderEvent;
-pub(crate) use film::RequestedFilm;
+use inspection::InspectionScene;
+pub(crate) use inspection::SceneView;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
-use inspection_scene::InspectionScene;
-pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
-pub(crate) use render_thread::{Ended, State};
+pub(crate) use render_thread::{Ended, RequestedFilm, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 

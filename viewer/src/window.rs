@@ -9,8 +9,6 @@ mod editor;
 mod layout;
 mod message;
 mod painter;
-mod reduce;
-mod save;
 mod save_as;
 mod screen;
 mod settings;
@@ -29,7 +27,7 @@ use winit::{
     window::WindowId,
 };
 
-use self::viewer::{CloseCause, QuitRequest, Viewer};
+use self::viewer::{CloseCause, Viewer};
 use crate::{
     Error,
     session::{Ended, RenderEvent, ViewOptions},
@@ -125,16 +123,13 @@ pub fn run(
             renderer: *renderer,
             reason,
         }),
-        WindowState::Waiting(renderer) => {
-            let reason = ended.err().map_or_else(
-                || "the display closed it".to_owned(),
-                |error| error.to_string(),
-            );
-            Ok(WindowOutcome::NoWindow {
-                renderer: *renderer,
-                reason,
-            })
-        }
+        WindowState::Waiting(renderer) => Ok(WindowOutcome::NoWindow {
+            renderer: *renderer,
+            reason: match ended {
+                Ok(()) => "the display closed it".to_owned(),
+                Err(error) => error.to_string(),
+            },
+        }),
         WindowState::Opening => Err(Error::Window {
             problem: "it ended while it was opening".to_owned(),
         }),
@@ -237,7 +232,7 @@ impl ApplicationHandler<Wake> for App<'_> {
         }
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
-            WindowEvent::CloseRequested => viewer.quit(QuitRequest::CloseButton),
+            WindowEvent::CloseRequested => viewer.quit(true),
             WindowEvent::Destroyed => {
                 viewer.record_close_cause(CloseCause::Destroyed);
                 event_loop.exit();

@@ -1,15 +1,18 @@
-//! The tables of bounces of the statistics panel, with one row per bounce and as many columns as fit, and the legends of
-//! their bars.
+//! The tables of the statistics panel, with as many columns as fit: those of bounces, with one row per bounce, the legends
+//! of their bars, and the comparison of strategies.
 
 use super::{
-    Overlay,
-    canvas::{Area, Canvas},
-    colors::{Color, DIM, PLAIN, parsed},
+    Drawing,
+    canvas::Area,
+    colors::{ACCENT, BRIGHT, Color, DIM, PLAIN, parsed},
     content::{Line, Row, key_width},
     entry::Entry,
     format,
 };
-use crate::chart;
+use crate::{
+    chart,
+    session::{Comparison, StrategyComparison},
+};
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,17 +271,11 @@ impl Scales {
     }
 }
 
-impl Overlay {
+impl Drawing<'_> {
     /// Draws a title at the left, and labels with their colors at the right.
-    pub(super) fn legend(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        title: &str,
-        keys: &[(&str, Color)],
-    ) {
+    pub(super) fn legend(&mut self, area: Area, title: &str, keys: &[(&str, Color)]) {
         let cell = self.type_face.cell_width;
-        self.text(canvas, area, &vec![(DIM, title.to_owned())], &Line::new());
+        self.text(area, &vec![(DIM, title.to_owned())], &Line::new());
         let used: i32 = keys.iter().map(|(label, _)| key_width(label)).sum();
         // Without a title, the labels begin at the left edge.
         let mut x = match title {
@@ -286,26 +283,26 @@ impl Overlay {
             _ => area.x + area.width - (used - 1) * cell,
         };
         for &(label, color) in keys {
-            self.swatch(canvas, x, area.y, color);
-            canvas.text(&mut self.type_face, x + 2 * cell, area.y, DIM, label);
+            self.swatch(x, area.y, color);
+            self.write(x + 2 * cell, area.y, DIM, label);
             x += key_width(label) * cell;
         }
     }
 
     /// Draws a square of a color, about as wide as a character, into the character cell whose upper left corner is
     /// (`x`, `y`).
-    pub(super) fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, color: Color) {
+    pub(super) fn swatch(&mut self, x: i32, y: i32, color: Color) {
         let side = self.pixels(8.0);
         let square = Area::of((0, 0)).columns(x + self.pixels(2.0), side);
         let square = square.rows(y + (self.line_height() - side) / 2, side);
-        canvas.fill(square, color, 1.0);
+        self.canvas.fill(square, color, 1.0);
     }
 
-    pub(super) fn headings(&mut self, canvas: &mut Canvas<'_>, area: Area, table: Table) {
+    pub(super) fn headings(&mut self, area: Area, table: Table) {
         for (column, area) in self.columns(area, table) {
-            let x = self.right_text(canvas, area, DIM, column.heading);
+            let x = self.right_text(area, DIM, column.heading);
             if let Some(color) = column.color {
-                self.swatch(canvas, x - 2 * self.type_face.cell_width, area.y, color);
+                self.swatch(x - 2 * self.type_face.cell_width, area.y, color);
             }
         }
     }
@@ -313,21 +310,20 @@ impl Overlay {
     /// Draws a row of a table with a label in its first column. A full bar of times stands for `longest` microseconds.
     pub(super) fn table_row(
         &mut self,
-        canvas: &mut Canvas<'_>,
         area: Area,
         (table, label): (Table, &str),
         entry: &Entry,
         longest: f64,
     ) {
         let cell = self.type_face.cell_width;
-        self.right_text(canvas, area.columns(area.x, LABEL_WIDTH * cell), DIM, label);
+        self.right_text(area.columns(area.x, LABEL_WIDTH * cell), DIM, label);
         for (column, area) in self.columns(area, table) {
             match column.cell {
-                Cell::Figure(figure) => drop(self.right_text(canvas, area, PLAIN, &figure(entry))),
+                Cell::Figure(figure) => drop(self.right_text(area, PLAIN, &figure(entry))),
                 Cell::Times => {
                     let bar = area.columns(area.x + cell, area.width - cell);
                     let bar = bar.rows(area.y, self.line_height());
-                    self.times(canvas, bar, entry, longest);
+                    self.times(bar, entry, longest);
                 }
             }
         }
@@ -347,16 +343,98 @@ impl Overlay {
     }
 
     /// Draws a text that ends at the right edge of an area. Returns the left edge of the text.
-    pub(super) fn right_text(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        color: Color,
-        text: &str,
-    ) -> i32 {
+    pub(super) fn right_text(&mut self, area: Area, color: Color, text: &str) -> i32 {
         let width = text.chars().count() as i32 * self.type_face.cell_width;
         let x = area.x + area.width - width;
-        canvas.text(&mut self.type_face, x, area.y, color, text);
+        self.write(x, area.y, color, text);
         x
+    }
+}
+
+/// A column of the table of strategies: its heading, its size, and the text of its cells.
+type StrategyColumn = (&'static str, ColumnSize, fn(&StrategyComparison) -> String);
+
+/// Width in characters of the first column, which contains the names.
+const NAME_WIDTH: i32 = 21;
+
+static STRATEGY_COLUMNS: [StrategyColumn; 5] = [
+    ("against off", (24, 5), |row| match row.comparison {
+        Comparison::Baseline => "baseline".to_owned(),
+        Comparison::NotEnoughData => "not enough rounds yet".to_owned(),
+        Comparison::Difference(difference) => format::short_difference(difference),
+    }),
+    ("Mrays/s", (8, 1), |row| {
+        let rate = row.rays_per_second;
+        known(rate > 0.0, rate, format::millions)
+    }),
+    ("busy", (8, 3), |row| {
+        known(row.lane_use > 0.0, row.lane_use, format::percent)
+    }),
+    ("compact", (8, 4), |row| {
+        let time = row.compact_us;
+        known(time > 0.0, time, format::microseconds)
+    }),
+    ("pays", (12, 2), |row| {
+        let text = format::pays(row.pays);
+        let text = text.as_deref().and_then(|text| text.strip_prefix("pays "));
+        text.unwrap_or(UNKNOWN).replace("before bounce", "before")
+    }),
+];
+
+/// Returns the rows of the comparison; none before the first comparison.
+pub(super) fn strategy_rows(strategies: &[StrategyComparison]) -> Vec<Row<'_>> {
+    if strategies.is_empty() {
+        return Vec::new();
+    }
+    let ends = strategies.iter().map(|entry| entry.interval[1]);
+    let fastest = ends.fold(0.0, f64::max);
+    let rows = strategies.iter();
+    [Row::StrategyHeadings]
+        .into_iter()
+        .chain(rows.map(|row| Row::Strategy(row, fastest)))
+        .collect()
+}
+
+impl Drawing<'_> {
+    pub(super) fn strategy_headings(&mut self, area: Area) {
+        let title = "strategies, in turns";
+        self.strategy_cells(area, DIM, title, |(heading, ..)| (*heading).to_owned());
+    }
+
+    /// Draws the texts of a strategy's row. The fastest strategies are highlighted, and the one in use is marked.
+    pub(super) fn strategy_texts(&mut self, area: Area, row: &StrategyComparison) {
+        let color = match (row.is_fastest, row.is_current) {
+            (true, _) => ACCENT,
+            (false, true) => BRIGHT,
+            (false, false) => PLAIN,
+        };
+        let mark = if row.is_current { "›" } else { "" };
+        let name = format!("{mark}{}", row.strategy);
+        self.strategy_cells(area, color, &name, |(_, _, text)| text(row));
+    }
+
+    /// Draws a row in one color: a name, left-aligned, and the text of each column, right-aligned.
+    fn strategy_cells(
+        &mut self,
+        area: Area,
+        color: Color,
+        name: &str,
+        text: impl Fn(&StrategyColumn) -> String,
+    ) {
+        let cell = self.type_face.cell_width;
+        let cells = area.width / cell;
+        let name: String = name.chars().take(cells as usize).collect();
+        self.write(area.x, area.y, color, &name);
+        let columns = fitting(
+            STRATEGY_COLUMNS.iter().collect(),
+            |column| column.1,
+            cells - NAME_WIDTH,
+        );
+        let mut x = area.x + NAME_WIDTH * cell;
+        for (column, width) in columns {
+            let width = width * cell;
+            self.right_text(area.columns(x, width), color, &text(column));
+            x += width;
+        }
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    Figures, Units,
+    Figures,
     entry::{Entry, entries, total},
 };
-use crate::session::{Comparison, Pays, Spread, StageTimes, State, StrategyComparison};
+use crate::session::{Comparison, Difference, Pays, Spread, StageTimes, State, StrategyComparison};
 use raysieve::{render::stats::Stats, stages::Stage};
 
 /// The format of exported figures.
@@ -136,6 +136,9 @@ fn render(figures: &Figures<'_>) -> Record {
     let memory = stats.memory.unwrap_or_default();
     let known = |bytes: u64| stats.memory.map_or(Value::Null, |_| json!(bytes));
     let estimated = stats.noise.as_ref().and_then(|noise| noise.estimated);
+    let target_noise = stats.noise.as_ref().map(|noise| noise.target.into());
+    let (wave_paths, waves_in_flight) =
+        (stats.waves.map(|waves| (waves.paths, waves.in_flight))).unzip();
     named([
         ("scene", json!(stats.scene)),
         ("width", json!(width)),
@@ -151,27 +154,15 @@ fn render(figures: &Figures<'_>) -> Record {
         ("rays_per_second", number(speeds.1)),
         ("busy", figures.busy().map_or(Value::Null, number)),
         ("noise", optional(estimated)),
-        (
-            "target_noise",
-            optional(stats.noise.as_ref().map(|noise| noise.target.into())),
-        ),
+        ("target_noise", optional(target_noise)),
         ("rejected_samples", json!(stats.rejected_samples)),
         ("film_bytes", known(memory.film)),
         ("paths_bytes", known(memory.paths)),
         ("scene_bytes", known(memory.scene)),
         ("trees_bytes", known(memory.trees)),
-        ("wave_paths", json!(stats.waves.map(|waves| waves.paths))),
-        (
-            "waves_in_flight",
-            json!(stats.waves.map(|waves| waves.in_flight)),
-        ),
-        (
-            "units",
-            json!(match units {
-                Units::PerSample => "per-sample",
-                Units::Total => "total",
-            }),
-        ),
+        ("wave_paths", json!(wave_paths)),
+        ("waves_in_flight", json!(waves_in_flight)),
+        ("units", json!(units)),
     ])
 }
 
@@ -216,9 +207,9 @@ fn record(label: Value, entry: &Entry) -> Record {
 }
 
 fn strategy(row: &StrategyComparison) -> Record {
-    let difference = match row.comparison {
-        Comparison::Difference(difference) => Some(difference),
-        Comparison::Baseline | Comparison::NotEnoughData => None,
+    let [by, low, high] = match row.comparison {
+        Comparison::Difference(Difference { by, low, high }) => [by, low, high].map(number),
+        Comparison::Baseline | Comparison::NotEnoughData => Default::default(),
     };
     let pays = match row.pays {
         Pays::Unknown => Value::Null,
@@ -233,18 +224,9 @@ fn strategy(row: &StrategyComparison) -> Record {
         ("rays_per_second", number(row.rays_per_second)),
         ("rays_per_second_low", number(row.interval[0])),
         ("rays_per_second_high", number(row.interval[1])),
-        (
-            "faster_than_off",
-            optional(difference.map(|found| found.by)),
-        ),
-        (
-            "faster_than_off_low",
-            optional(difference.map(|found| found.low)),
-        ),
-        (
-            "faster_than_off_high",
-            optional(difference.map(|found| found.high)),
-        ),
+        ("faster_than_off", by),
+        ("faster_than_off_low", low),
+        ("faster_than_off_high", high),
         ("busy", number(row.lane_use)),
         ("compact_us", number(row.compact_us)),
         ("pays_before_bounce", pays),

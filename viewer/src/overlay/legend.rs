@@ -1,8 +1,8 @@
 //! The legend of a debug view, in the lower left corner: a title, a color bar with numbers, and a note.
 
 use super::{
-    Line, Overlay, PANEL, PANEL_OPACITY, RADIUS,
-    canvas::{Area, Canvas},
+    Drawing, Line, Overlay,
+    canvas::Area,
     colors::{BRIGHT, DIM, PLAIN},
 };
 use raysieve::inspect::debug_view::Legend;
@@ -42,23 +42,21 @@ impl Overlay {
             let covered = i64::from(form.panel.width) * i64::from(form.panel.height);
             covered * MAX_SHARE <= i64::from(size.0) * i64::from(size.1)
         })?;
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(size);
         let (line, bar_height) = (self.line_height(), self.pixels(BAR_HEIGHT));
-        let panel = form.panel;
-        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
-        let width = form.cells * self.type_face.cell_width;
+        let (panel, width) = (form.panel, form.cells * self.type_face.cell_width);
+        let mut drawing = Drawing::new(self, rgba, size, panel);
         let mut area = (panel.columns(panel.x + margin, width)).rows(panel.y + margin, line);
         for text in form.title {
-            self.text(&mut canvas, area, &vec![(BRIGHT, text)], &Line::new());
+            drawing.text(area, &vec![(BRIGHT, text)], &Line::new());
             area.y += line;
         }
         if form.has_bar {
-            self.draw_scale(&mut canvas, area, legend, bar_height);
+            drawing.color_bar(area, legend, bar_height);
             area.y += bar_height + line;
         }
         for text in form.note {
-            self.text(&mut canvas, area, &vec![(DIM, text)], &Line::new());
+            drawing.text(area, &vec![(DIM, text)], &Line::new());
             area.y += line;
         }
         Some(panel)
@@ -103,26 +101,22 @@ impl Overlay {
             form(small, title, Vec::new()),
         ])
     }
+}
 
+impl Drawing<'_> {
     /// Draws the color bar over the width of `area`, `bar_height` pixels high, with its numbers below.
-    fn draw_scale(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        legend: &Legend,
-        bar_height: i32,
-    ) {
+    fn color_bar(&mut self, area: Area, legend: &Legend, bar_height: i32) {
         let cell = self.type_face.cell_width;
         for column in 0..area.width {
             let place = column as f32 / (area.width - 1).max(1) as f32;
             let line = area.columns(area.x + column, 1).rows(area.y, bar_height);
-            canvas.fill(line, color_at(&legend.bar, place), 1.0);
+            self.canvas.fill(line, color_at(&legend.bar, place), 1.0);
         }
         for (place, number) in &legend.ticks {
             let width = number.chars().count() as i32 * cell;
             let middle = area.x + (place * area.width as f32) as i32;
             let x = (middle - width / 2).clamp(area.x, (area.x + area.width - width).max(area.x));
-            canvas.text(&mut self.type_face, x, area.y + bar_height, PLAIN, number);
+            self.write(x, area.y + bar_height, PLAIN, number);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! noise over the samples, and of the speeds of strategies.
 
 use super::{
-    Overlay,
+    Drawing,
     canvas::{Area, Canvas},
     colors::{ACCENT, BRIGHT, Color},
     columns::{STAGES, parts},
@@ -27,38 +27,33 @@ fn edge(plot: Area, point: usize) -> i32 {
 /// Distance between two graphs side by side, in characters.
 const GAP: i32 = 2;
 
-impl Overlay {
+impl Drawing<'_> {
     /// Draws the graph of the speed and, if it has at least two points, that of the noise beside it.
-    pub(super) fn graphs(&mut self, canvas: &mut Canvas<'_>, area: Area, recent: &Recent) {
+    pub(super) fn graphs(&mut self, area: Area, recent: &Recent) {
         let (rate_history, noise) = (&recent.rate_history, &recent.noise_history);
         if noise.len() < 2 {
-            return self.graph(canvas, area, rate_history);
+            return self.graph(area, rate_history);
         }
         let width = (area.width - GAP * self.type_face.cell_width) / 2;
-        self.graph(canvas, area.columns(area.x, width), rate_history);
+        self.graph(area.columns(area.x, width), rate_history);
         let x = area.x + area.width - width;
-        self.noise_graph(canvas, area.columns(x, width), noise);
+        self.noise_graph(area.columns(x, width), noise);
     }
 
     /// Draws the heading of a graph, with texts at the left and at the right, and the background of the plot below.
     /// Returns the area of the plot.
-    fn plot(&mut self, canvas: &mut Canvas<'_>, area: Area, left: &str, right: &Line) -> Area {
+    fn plot(&mut self, area: Area, left: &str, right: &Line) -> Area {
         let line = self.line_height();
-        self.text(canvas, area.rows(area.y, line), &vec![dim(left)], right);
+        self.text(area.rows(area.y, line), &vec![dim(left)], right);
         let height = (area.height - line - self.pixels(ROW_GAP)).max(1);
         let plot = area.rows(area.y + line, height);
-        canvas.fill(plot, TRACK, 0.3);
+        self.canvas.fill(plot, TRACK, 0.3);
         plot
     }
 
     /// Draws a stacked graph of the times of the stages (at most 100 points, the newest last), scaled from 0 to the peak
     /// of their sum, below a heading with that peak. Fewer than 100 points are right-aligned.
-    pub(super) fn stage_graph(
-        &mut self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        history: &[[f32; STAGES.len()]],
-    ) {
+    pub(super) fn stage_graph(&mut self, area: Area, history: &[[f32; STAGES.len()]]) {
         let sums = history.iter().map(|times| times.iter().sum::<f32>());
         let mut sorted: Vec<f32> = sums.collect();
         sorted.sort_by(f32::total_cmp);
@@ -66,7 +61,7 @@ impl Overlay {
         let usual = sorted.get(sorted.len() * 19 / 20).copied().unwrap_or(0.0);
         let height = plain(&format::microseconds(f64::from(usual)));
         let right = vec![dim("height "), height];
-        let plot = self.plot(canvas, area, "time of the stages, last 10 s", &right);
+        let plot = self.plot(area, "time of the stages, last 10 s", &right);
         let missing = GRAPH_POINTS.saturating_sub(history.len());
         for (point, times) in (missing..).zip(history) {
             let (x, end) = (edge(plot, point), edge(plot, point + 1));
@@ -81,7 +76,7 @@ impl Overlay {
                 let height = (part * plot.height as f32).round() as i32;
                 let piece = plot.columns(x, end - x);
                 let piece = piece.rows(plot.y + plot.height - height, height - below);
-                canvas.fill(piece, color, 1.0);
+                self.canvas.fill(piece, color, 1.0);
                 below = height;
             }
         }
@@ -90,10 +85,10 @@ impl Overlay {
     /// Draws a graph of `rate_history` (rays per second, at most 100 values, the newest last), scaled from 0 to its
     /// peak, below a heading with the peak. A point stands for at least a tenth of a second of rendering. Fewer than
     /// 100 points are right-aligned.
-    fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
+    fn graph(&mut self, area: Area, rate_history: &[f32]) {
         let peak = rate_history.iter().copied().fold(0.0, f32::max);
         let right = vec![dim("peak "), plain(&format::millions(f64::from(peak)))];
-        let plot = self.plot(canvas, area, "Mrays/s, last 10 s", &right);
+        let plot = self.plot(area, "Mrays/s, last 10 s", &right);
         let line = self.pixels(GRAPH_LINE).max(1);
         let missing = GRAPH_POINTS.saturating_sub(rate_history.len());
         for (point, &rate) in (missing..).zip(rate_history) {
@@ -102,14 +97,15 @@ impl Overlay {
             let top = plot.y + plot.height - height - line;
             let x = edge(plot, point);
             let column = plot.columns(x, edge(plot, point + 1) - x);
-            canvas.fill(column.rows(top, line), ACCENT, 1.0);
-            canvas.fill(column.rows(top + line, height), ACCENT, GRAPH_OPACITY);
+            self.canvas.fill(column.rows(top, line), ACCENT, 1.0);
+            self.canvas
+                .fill(column.rows(top + line, height), ACCENT, GRAPH_OPACITY);
         }
     }
 
     /// Draws the noise over the number of samples, both on logarithmic scales, below a heading with the last values.
     /// Lines mark powers of ten. Draws nothing without points.
-    fn noise_graph(&mut self, canvas: &mut Canvas<'_>, area: Area, noise: &[NoisePoint]) {
+    fn noise_graph(&mut self, area: Area, noise: &[NoisePoint]) {
         let (Some(first), Some(last)) = (noise.first(), noise.last()) else {
             return;
         };
@@ -117,7 +113,7 @@ impl Overlay {
             plain(&format!("{:.2} %", 100.0 * last.error)),
             dim(&format!(" at {:.0}", last.samples)),
         ];
-        let plot = self.plot(canvas, area, "noise by samples", &right);
+        let plot = self.plot(area, "noise by samples", &right);
         let errors = || noise.iter().map(|point| point.error);
         let (lowest, highest) = (
             errors().fold(f64::INFINITY, f64::min),
@@ -136,7 +132,7 @@ impl Overlay {
         let rows = down.powers();
         let rows = rows.map(|power| plot.rows(y(power).round() as i32, 1));
         for mark in columns.chain(rows) {
-            canvas.fill(mark, TRACK, 0.8);
+            self.canvas.fill(mark, TRACK, 0.8);
         }
         let place = |point: &NoisePoint| (x(point.samples) as i32, y(point.error) as i32);
         for pair in noise.windows(2) {
@@ -146,32 +142,27 @@ impl Overlay {
                 let (one, next) = (height(x), height(x + 1));
                 let high = (next - one).abs() + line;
                 let piece = plot.columns(x, 1).rows(one.min(next), high);
-                canvas.fill(piece, ACCENT, 1.0);
+                self.canvas.fill(piece, ACCENT, 1.0);
             }
         }
     }
 
     /// Draws a bar of a strategy's speed, and a thinner one of its confidence interval over its end. The full width of
     /// `area` stands for `fastest` rays per second.
-    pub(super) fn speed(
-        &self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        strategy: &StrategyComparison,
-        fastest: f64,
-    ) {
-        canvas.fill(area, TRACK, 0.45);
+    pub(super) fn speed(&mut self, area: Area, strategy: &StrategyComparison, fastest: f64) {
+        self.canvas.fill(area, TRACK, 0.45);
         let place = |rate: f64| match fastest > 0.0 {
             true => (f64::from(area.width) * (rate / fastest).clamp(0.0, 1.0)).round() as i32,
             false => 0,
         };
         let width = place(strategy.rays_per_second);
-        canvas.fill(Area { width, ..area }, ACCENT, 0.7);
+        self.canvas.fill(Area { width, ..area }, ACCENT, 0.7);
         let [low, high] = strategy.interval.map(place);
         let interval = area.columns(area.x + low, (high - low).max(1));
         let third = area.height / 3;
         if high > 0 {
-            canvas.fill(interval.rows(area.y + third, third.max(1)), BRIGHT, 1.0);
+            self.canvas
+                .fill(interval.rows(area.y + third, third.max(1)), BRIGHT, 1.0);
         }
     }
 }
@@ -215,29 +206,23 @@ pub(super) const GRAPH_HEIGHT: f32 = 28.0;
 /// Line width of the graph in pixels at scale 1.
 pub(super) const GRAPH_LINE: f32 = 1.5;
 
-impl Overlay {
+impl Drawing<'_> {
     /// Draws a thin progress bar over the width of `area`. `progress` is clamped to 0..=1, and 1 is a full bar.
-    pub(super) fn progress(&self, canvas: &mut Canvas<'_>, area: Area, progress: f64) {
+    pub(super) fn progress(&mut self, area: Area, progress: f64) {
         let height = self.pixels(BAR_HEIGHT - 1.0).max(1);
         let line = area.rows(area.y + self.pixels(ROW_GAP), height);
-        canvas.fill(line, TRACK, 1.0);
+        self.canvas.fill(line, TRACK, 1.0);
         let width = (f64::from(area.width) * progress.clamp(0.0, 1.0)).round() as i32;
-        canvas.fill(Area { width, ..line }, ACCENT, 1.0);
+        self.canvas.fill(Area { width, ..line }, ACCENT, 1.0);
     }
 
     /// Draws a stacked bar of the bounce's surviving, ended and missed rays. The full width of `area` stands for
     /// `first_rays` rays.
-    pub(super) fn bar(
-        &self,
-        canvas: &mut Canvas<'_>,
-        area: Area,
-        bounce: &BounceStats,
-        first_rays: u64,
-    ) {
-        canvas.fill(area, TRACK, 0.45);
+    pub(super) fn bar(&mut self, area: Area, bounce: &BounceStats, first_rays: u64) {
+        self.canvas.fill(area, TRACK, 0.45);
         let whole = first_rays.max(1) as f64;
         stacked(
-            canvas,
+            &mut self.canvas,
             area,
             parts(bounce).map(|(rays, color)| (rays as f64 / whole, color)),
         );
@@ -245,14 +230,14 @@ impl Overlay {
 
     /// Draws a stacked bar of the stages' times, with a thin line over it from the lower to the upper quartile of their
     /// sum. The full width of `area` stands for `longest` microseconds.
-    pub(super) fn times(&self, canvas: &mut Canvas<'_>, area: Area, entry: &Entry, longest: f64) {
+    pub(super) fn times(&mut self, area: Area, entry: &Entry, longest: f64) {
         let gap = self.pixels(ROW_GAP);
         let bar = area.rows(area.y + gap, (area.height - 2 * gap).max(1));
-        canvas.fill(bar, TRACK, 0.45);
+        self.canvas.fill(bar, TRACK, 0.45);
         let times = entry.times.0.into_iter().zip(STAGES);
         let whole = longest.max(f64::MIN_POSITIVE);
         stacked(
-            canvas,
+            &mut self.canvas,
             bar,
             times.map(|(time, (_, color))| (time / whole, color)),
         );
@@ -264,7 +249,7 @@ impl Overlay {
             let [low, high] = spread.total_us.map(place);
             let interval = bar.columns(bar.x + low, (high - low).max(1));
             let line = interval.rows(bar.y + bar.height / 2, self.pixels(1.0).max(1));
-            canvas.fill(line, BRIGHT, 1.0);
+            self.canvas.fill(line, BRIGHT, 1.0);
         }
     }
 }

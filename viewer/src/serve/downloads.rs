@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
+use serde_json::json;
 
 use super::{broadcast::Broadcaster, encode, pages::refusal};
 use crate::overlay::{FigureFormat, Units, pixels};
@@ -145,25 +145,13 @@ async fn download(
     }
 }
 
-/// The values of the pixels of a region.
-#[derive(Serialize)]
-struct PixelValues {
-    /// Column of the upper left pixel of the region, from 0 at the left edge of the picture.
-    x: u32,
-    /// Row of the upper left pixel of the region, from 0 at the top of the picture.
-    y: u32,
-    width: u32,
-    height: u32,
-    /// Red, green and blue of each pixel in linear light, row by row from the top, as text of at most six characters.
-    values: Vec<String>,
-}
-
 /// Maximum number of pixels of a region, its width times its height. More pixels would be too small for text on any
 /// screen.
 const MAX_PIXELS: u64 = 8192;
 
-/// Returns the values of the newest picture in a region as JSON, see [`PixelValues`]. The query names the region:
-/// column and row of its upper left pixel, its width and its height, as in `16,0,40,30`.
+/// Returns the values of the newest picture in a region as JSON: column `x` and row `y` of its upper left pixel, its
+/// `width` and `height`, and `values`. These are red, green and blue of each pixel in linear light, row by row from the
+/// top, as text of at most six characters. The query names the region, as in `16,0,40,30`.
 ///
 /// The status is 400 if the query is no region or names more than [`MAX_PIXELS`]. It is 404 if the region is empty or
 /// not inside the picture, and while there is no picture or only a smaller preview.
@@ -182,20 +170,18 @@ pub(super) async fn values(
     let Some(values) = frame.and_then(|frame| pixels::values(&frame, region)) else {
         return refusal(StatusCode::NOT_FOUND, "these pixels are not rendered yet");
     };
-    let values = PixelValues {
-        x: region.x,
-        y: region.y,
-        width: region.width,
-        height: region.height,
-        values,
-    };
-    match serde_json::to_string(&values) {
-        Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
-        Err(_) => refusal(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the values cannot be written",
-        ),
-    }
+    let Region {
+        x,
+        y,
+        width,
+        height,
+    } = region;
+    let json = json!({ "x": x, "y": y, "width": width, "height": height, "values": values });
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        json.to_string(),
+    )
+        .into_response()
 }
 
 /// Parses column, row, width and height of a region, as in `16,0,40,30`; `None` if the text is not four numbers of type

@@ -9,7 +9,11 @@ use std::{
 
 use compaction::select::Strategy;
 
-use super::{film::FilmRequest, inspection::PathQuery, inspection_scene::InspectionScene, lock};
+use super::{
+    inspection::{InspectionScene, PathQuery},
+    lock,
+    render_thread::FilmRequest,
+};
 use raysieve::render::{region::Region, renderer::Renderer};
 use raysieve_scene::Camera;
 

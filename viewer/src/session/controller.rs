@@ -30,8 +30,7 @@ use super::{
     derived_image::DerivedImageThread,
     editing::Editing,
     events::{EventSender, Message, RenderEvent},
-    inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
-    inspection_scene::InspectionScene,
+    inspection::{Inspection, InspectionScene, PathQuery, QueryKind, Viewpoint},
     loader::{Loaded, Loader},
     orbit::Orbit,
     render_thread::RenderThread,
@@ -277,8 +276,8 @@ impl Session {
             Change::NextAnimation => self.next_animation(),
             Change::PreviousAnimationFrame => self.step_animation(-1.0),
             Change::NextAnimationFrame => self.step_animation(1.0),
-            Change::Undo => self.undo(),
-            Change::Redo => self.redo(),
+            Change::Undo => self.undo_or_redo(true),
+            Change::Redo => self.undo_or_redo(false),
             Change::PrintCamera => {
                 let (text, problem) = self.scene_text();
                 if let Some(problem) = problem {

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection_scene::SceneView,
+    inspection::SceneView,
     newest_request::{NewestRequestThread, Work},
 };
 use crate::Error;

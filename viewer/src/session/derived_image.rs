@@ -5,7 +5,7 @@ use std::{io, sync::Arc, time::Instant};
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection_scene::SceneView,
+    inspection::SceneView,
     newest_request::NewestRequestThread,
     tone_mapping_pool,
 };
@@ -72,9 +72,6 @@ const PAUSE_SHARE: u32 = 4;
 impl DerivedImageThread {
     /// Starts the thread, which computes an image of this kind by `compute`. It sends `RenderEvent::DebugImage`, or
     /// `RenderEvent::Problem` if `compute` returns a message instead of an image.
-    ///
-    /// # Errors
-    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(
         kind: DerivedImage,
         mut compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
@@ -122,9 +119,6 @@ impl AovCache {
     }
 
     /// Returns the values of a view. Traces them only if it is another view than the last.
-    ///
-    /// # Errors
-    /// A message on one line if they cannot be traced.
     pub(super) fn of(&mut self, view: &SceneView) -> Result<&Aovs, String> {
         let last = self.last.take().filter(|(last, _)| last.is_same(view));
         let traced = match last {

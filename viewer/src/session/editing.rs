@@ -96,15 +96,23 @@ pub(crate) struct Component {
 
 const STRENGTH: &str = "strength";
 
-/// The unit and range of a light's strength, without the unit.
-const STRENGTHS: NumberKind = NumberKind {
+/// A number from 0 to 1, such as a channel of a color.
+pub(crate) const FRACTION: NumberKind = NumberKind {
     unit: "",
     min: 0.0,
+    max: 1.0,
+    slider: (0.0, 1.0),
+    is_logarithmic: false,
+    is_whole: false,
+    names: &[],
+};
+
+/// The unit and range of a light's strength, without the unit.
+const STRENGTHS: NumberKind = NumberKind {
     max: MAX_LIGHT,
     slider: (0.01, 1000.0),
     is_logarithmic: true,
-    is_whole: false,
-    names: &[],
+    ..FRACTION
 };
 
 /// Identifier of the distance after which light has the color of an absorbing body.
@@ -117,21 +125,18 @@ const DISTANCES: NumberKind = NumberKind {
     max: 1e8,
     slider: (0.001, 100.0),
     is_logarithmic: true,
-    is_whole: false,
-    names: &[],
+    ..FRACTION
 };
 
 const BACKGROUND_KIND: &str = "background_kind";
 
 /// Kinds of backgrounds, by the number of [`background_kind`].
 pub(crate) const BACKGROUNDS: NumberKind = NumberKind {
-    unit: "",
-    min: 0.0,
     max: 2.0,
     slider: (0.0, 2.0),
-    is_logarithmic: false,
     is_whole: true,
     names: &["environment", "color", "transparent"],
+    ..FRACTION
 };
 
 /// Displayed brightness of a background that becomes a color, if the scene has none.

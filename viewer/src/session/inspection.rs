@@ -1,10 +1,10 @@
 //! Traces paths of single pixels, each request on a thread of its own: to inspect a path, to focus, or to describe the
-//! pixel.
+//! pixel. Prepares scenes for tracing on the CPU when first needed, also for debug views.
 
 use std::{
     io,
     sync::{
-        Arc, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
@@ -13,11 +13,18 @@ use std::{
 use super::{
     controller::SessionEvent,
     events::{EventSender, RenderEvent},
-    inspection_scene::InspectionScene,
+    lock,
 };
 use crate::Error;
-use raysieve::inspect::path_record::{End, Inspector, PathRecord, PathSegment};
-use raysieve_scene::Camera;
+use raysieve::{
+    accel::trees::SceneBvhs,
+    device::render_scene::RenderScene,
+    inspect::{
+        aovs::{Aov, Aovs},
+        path_record::{End, Inspector, PathRecord, PathSegment},
+    },
+};
+use raysieve_scene::{Camera, Scene};
 
 /// A traced path and its projection into the picture in which it was requested.
 pub(crate) struct InspectedPath {
@@ -111,9 +118,6 @@ impl Inspection {
     ///
     /// Returns `false` and drops the request if an earlier one is still running. Descriptions of pixels and other
     /// requests do not block each other.
-    ///
-    /// # Errors
-    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
         let busy = match query.wanted {
             QueryKind::Pixel => &self.pixel_busy,
@@ -262,5 +266,79 @@ pub(crate) fn end_text(end: End) -> &'static str {
         End::LastBounce => "the last bounce that max_bounces allows",
         End::Absorbed => "absorbed by the surface",
         End::Roulette => "at random, because it carried little light",
+    }
+}
+
+/// A scene and, once needed, its prepared form for tracing rays on the CPU.
+pub(super) struct InspectionScene {
+    pub(super) scene: Arc<Scene>,
+    /// Acceleration structures of the renderer, shared to save time and memory. `None` if they are no longer in host
+    /// memory, so that they must be built again.
+    pub(super) trees: Option<Arc<SceneBvhs>>,
+    /// The prepared scene; `None` until it is needed.
+    render_scene: Mutex<Option<Arc<RenderScene>>>,
+}
+
+/// A view of a scene, whose first surfaces can be traced.
+#[derive(Clone)]
+pub(crate) struct SceneView {
+    pub(super) inspection_scene: Arc<InspectionScene>,
+    pub(super) camera: Camera,
+    /// Width and height of the picture in pixels.
+    pub(super) size: (u32, u32),
+}
+
+impl InspectionScene {
+    /// Creates an unprepared scene. `trees` are the renderer's acceleration structures, or `None` if they are not in
+    /// host memory.
+    pub(super) fn new(scene: Arc<Scene>, trees: Option<Arc<SceneBvhs>>) -> Self {
+        Self {
+            scene,
+            trees,
+            render_scene: Mutex::default(),
+        }
+    }
+
+    /// Returns the prepared scene. The first call prepares the scene and later calls share it; after a failure, the
+    /// next call tries again. Concurrent callers wait.
+    pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
+        let mut render_scene = lock(&self.render_scene);
+        if let Some(prepared) = &*render_scene {
+            return Ok(prepared.clone());
+        }
+        let made = Arc::new(match &self.trees {
+            Some(trees) => RenderScene::with_trees(trees.clone(), &self.scene)?,
+            None => RenderScene::new(&self.scene)?,
+        });
+        *render_scene = Some(made.clone());
+        Ok(made)
+    }
+}
+
+impl SceneView {
+    /// Returns whether both views are the same: of the same shared scene, with an equal camera and an equal size.
+    pub(super) fn is_same(&self, other: &SceneView) -> bool {
+        Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
+            && self.camera == other.camera
+            && self.size == other.size
+    }
+
+    /// Traces these values of the first surfaces, and alpha if the background is transparent.
+    pub(super) fn trace(&self, wanted: &[Aov]) -> Result<Aovs, Error> {
+        let scene = Scene {
+            camera: self.camera,
+            size: self.size,
+            ..Scene::clone(&self.inspection_scene.scene)
+        };
+        Ok(Aovs::trace(
+            &scene,
+            self.inspection_scene.trees.clone(),
+            wanted,
+        )?)
+    }
+
+    /// Traces the alpha of each pixel, 0..=1, row by row from the top; empty if the background is not transparent.
+    pub(crate) fn alpha(&self) -> Result<Vec<f32>, Error> {
+        Ok(self.trace(&[])?.alpha().unwrap_or_default().to_vec())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::editing::PartInfo;
+use super::editing::{FRACTION, PartInfo};
 use raysieve_scene::{NumberKind, Part, Scene};
 
 /// Identifier of the property that selects one of many lights.
@@ -28,16 +28,10 @@ impl LightGroup {
         };
         let kind = scene.lights.get(of)?.kind_name();
         let alike = |part| match part {
-            Part::Light(index) => scene.lights[index].kind_name() == kind,
-            _ => false,
+            Part::Light(index) if scene.lights[index].kind_name() == kind => Some(index),
+            _ => None,
         };
-        let lights = scene.parts().into_iter().filter(|&part| alike(part));
-        let lights: Vec<usize> = lights
-            .filter_map(|part| match part {
-                Part::Light(index) => Some(index),
-                _ => None,
-            })
-            .collect();
+        let lights: Vec<usize> = scene.parts().into_iter().filter_map(alike).collect();
         let place = lights.iter().position(|&index| index == of)?;
         (lights.len() > MAX_SINGLE).then_some(Self { lights, place })
     }
@@ -51,13 +45,11 @@ impl LightGroup {
     pub(super) fn numbers(&self) -> NumberKind {
         let count = self.lights.len() as f32;
         NumberKind {
-            unit: "",
             min: 1.0,
             max: count,
             slider: (1.0, count),
-            is_logarithmic: false,
             is_whole: true,
-            names: &[],
+            ..FRACTION
         }
     }
 

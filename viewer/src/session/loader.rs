@@ -101,9 +101,6 @@ impl Loader {
     /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are sent to
     /// the session. If the files cannot be watched, a message says so, and the thread works without
     /// watching.
-    ///
-    /// # Errors
-    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(
         scene: Arc<Scene>,
         trees: Option<Arc<SceneBvhs>>,

@@ -46,9 +46,6 @@ impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R
     /// Starts a thread of this name, which calls `work` for the newest request. Requests that were replaced before the
     /// thread took them are skipped. `work` stores its results with [`Work::put_if`], and is not interrupted by a newer
     /// request; it can check [`Work::is_outdated`].
-    ///
-    /// # Errors
-    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(
         name: &str,
         mut work: impl FnMut(&R, &Work<R, T>) + Send + 'static,

@@ -15,14 +15,15 @@ use std::{
 
 use serde::Serialize;
 
+pub(super) use self::film::FilmRequest;
+pub(crate) use self::film::RequestedFilm;
 use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
     DisplayFrame,
     commands::{CommandSender, Commands, Pending},
     events::EventSender,
-    film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
-    inspection_scene::InspectionScene,
+    inspection::InspectionScene,
     lock,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
@@ -498,6 +499,23 @@ impl RenderThreadState {
         match &self.comparison {
             Some(running) => !running.is_paused,
             None => !self.done && (!self.paused || self.stats.spp == 0),
+        }
+    }
+
+    /// Returns the value of a result. After an error, such as a lack of memory, displays a problem about `what` and returns
+    /// `None`, unless all GPUs have failed.
+    fn unless_fatal<T>(
+        &self,
+        result: Result<T, raysieve::Error>,
+        what: &str,
+    ) -> Result<Option<T>, Error> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if self.renderer.all_gpus_failed() => Err(error.into()),
+            Err(error) => {
+                self.publisher.events.problem(format!("{what}: {error}"));
+                Ok(None)
+            }
         }
     }
 

@@ -55,9 +55,6 @@ impl Method {
     }
 
     /// Selects the method. The film stays.
-    ///
-    /// # Errors
-    /// If its kernels cannot be loaded, or the render fails.
     pub(super) fn select(self, renderer: &mut Renderer) -> Result<(), Error> {
         renderer.set_sort_hits(match self {
             Self::SortHits => SortHits::On,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection_scene::SceneView,
+    inspection::SceneView,
     newest_request::{NewestRequestThread, Work},
     tone_mapping_pool,
 };
@@ -65,9 +65,6 @@ impl AlphaThread {
 
     /// Requests the alpha of a view, and starts the thread if necessary. Does nothing if the view was the last one
     /// requested. `None`, for a background that is not transparent, ends the thread and drops its mask.
-    ///
-    /// # Errors
-    /// The error of the operating system if the thread cannot be started.
     pub(super) fn request(&mut self, request: Option<SceneView>) -> io::Result<()> {
         let Some(request) = request else {
             self.thread = None;
@@ -93,9 +90,6 @@ impl AlphaThread {
 }
 
 /// Starts the thread that traces the alpha of the newest request; see [`AlphaThread::new`].
-///
-/// # Errors
-/// The error of the operating system if a thread cannot be started.
 fn start(events: EventSender) -> io::Result<NewestRequestThread<SceneView, Arc<AlphaMask>>> {
     let pool = tone_mapping_pool().map_err(io::Error::other)?;
     NewestRequestThread::start("alpha", move |request, work| {

@@ -27,12 +27,8 @@ pub(super) enum Placement {
 impl Placement {
     /// Returns the placement that follows this one, cyclically.
     pub(super) fn next(self) -> Self {
-        match self {
-            Self::Panel => Self::Overlay,
-            Self::Overlay => Self::Short,
-            Self::Short => Self::Off,
-            Self::Off => Self::Panel,
-        }
+        let all = [Self::Panel, Self::Overlay, Self::Short, Self::Off];
+        all[(self as usize + 1) % all.len()]
     }
 
     /// Returns the message that tells the user about this placement.

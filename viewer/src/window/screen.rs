@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use egui::{Context, TexturesDelta, Ui, ViewportId};
+use egui::{Context, Pos2, Rect, TexturesDelta, Ui, Vec2, ViewportId};
 use winit::{
     dpi::{LogicalSize, PhysicalPosition, PhysicalSize},
     event::WindowEvent,
@@ -182,9 +182,6 @@ impl Screen {
     }
 
     /// Displays the result of the last [`run_widgets`](Self::run_widgets).
-    ///
-    /// # Errors
-    /// The reason on one line if the graphics card has failed.
     pub(super) fn show(&mut self) -> Result<(), String> {
         let context = self.widgets.egui_ctx().clone();
         let pixels_per_point = context.pixels_per_point();
@@ -332,30 +329,23 @@ fn visible_place(
     (x, y): (i32, i32),
     size: (f64, f64),
 ) -> Option<(PhysicalPosition<i32>, PhysicalSize<u32>)> {
-    /// Returns the length of the intersection of `at..at + length` and `begin..begin + room`.
-    fn overlap(at: i32, length: u32, begin: i32, room: u32) -> i64 {
-        let (at, begin) = (i64::from(at), i64::from(begin));
-        let end = (at + i64::from(length)).min(begin + i64::from(room));
-        (end - at.max(begin)).max(0)
-    }
-    /// Returns the start and length of `at..at + length` after it is shrunk and moved to fit `begin..begin + room`.
-    fn fitted(at: i32, length: u32, begin: i32, room: u32) -> (i32, u32) {
-        let length = length.min(room);
-        let free = i32::try_from(room - length).unwrap_or(i32::MAX);
-        let at = i64::from(at).clamp(i64::from(begin), i64::from(begin) + i64::from(free));
-        (i32::try_from(at).unwrap_or(begin), length)
-    }
     let places = event_loop.available_monitors().map(|monitor| {
         let (PhysicalPosition { x: left, y: top }, room) = (monitor.position(), monitor.size());
         let scale = monitor_scale(&monitor);
-        let size = LogicalSize::<f64>::from(size).to_physical::<u32>(scale);
-        let high = room.height.saturating_sub((TITLE_BAR * scale) as u32);
-        let area = overlap(x, size.width, left, room.width) * overlap(y, size.height, top, high);
-        let (x, width) = fitted(x, size.width, left, room.width);
-        let (y, height) = fitted(y, size.height, top, high);
-        let place = (PhysicalPosition { x, y }, PhysicalSize { width, height });
-        (area, place)
+        let high = f64::from(room.height) - TITLE_BAR * scale;
+        let corner = Pos2::new(left as f32, top as f32);
+        let room = Rect::from_min_size(corner, Vec2::new(room.width as f32, high as f32));
+        let size = Vec2::new((scale * size.0) as f32, (scale * size.1) as f32).round();
+        let wanted = Rect::from_min_size(Pos2::new(x as f32, y as f32), size);
+        let area = wanted.intersect(room).size().max(Vec2::ZERO);
+        let size = size.min(room.size());
+        (
+            area.x * area.y,
+            wanted.min.clamp(room.min, room.max - size),
+            size,
+        )
     });
-    let (area, place) = places.max_by_key(|&(area, _)| area)?;
-    (area > 0).then_some(place)
+    let (area, at, size) = places.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let place = PhysicalPosition::new(at.x as i32, at.y as i32);
+    (area > 0.0).then_some((place, PhysicalSize::new(size.x as u32, size.y as u32)))
 }

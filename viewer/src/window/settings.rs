@@ -1,11 +1,7 @@
 //! Settings that the window keeps between runs, in the platform's configuration folder: `raysieve/window.ron` in
 //! `XDG_CONFIG_HOME` or `~/.config` on Linux. The defaults apply without such a file.
 
-use std::{
-    fs, io,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, io::Write, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,26 +55,18 @@ impl Settings {
         let Some(path) = file() else {
             return Self::default();
         };
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let problem = match fs::read_to_string(&path) {
+            Ok(text) => match ron::from_str::<Self>(&text) {
+                Ok(settings) => return settings.checked(),
+                Err(error) => format!(
+                    "invalid settings: {error}; the file is replaced when a setting changes"
+                ),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::default(),
-            Err(error) => {
-                say(&path, &format!("cannot read it: {error}"));
-                return Self::default();
-            }
+            Err(error) => format!("cannot read it: {error}"),
         };
-        match ron::from_str::<Self>(&text) {
-            Ok(settings) => settings.checked(),
-            Err(error) => {
-                say(
-                    &path,
-                    &format!(
-                        "invalid settings: {error}; the file is replaced when a setting changes"
-                    ),
-                );
-                Self::default()
-            }
-        }
+        report(&format!("{}: {problem}", path.display()));
+        Self::default()
     }
 
     /// Returns the settings without a window size or text size that is outside the valid range.
@@ -105,7 +93,7 @@ impl Settings {
         };
         let folder = path.parent().unwrap_or(&path);
         if let Err(error) = fs::create_dir_all(folder) {
-            return say(&path, &format!("cannot write it: {error}"));
+            return report(&format!("{}: cannot write it: {error}", path.display()));
         }
         let pretty = ron::ser::PrettyConfig::default();
         let text = ron::ser::to_string_pretty(self, pretty).unwrap_or_default();
@@ -113,8 +101,4 @@ impl Settings {
             report(&error.to_string());
         }
     }
-}
-
-fn say(path: &Path, problem: &str) {
-    report(&format!("{}: {problem}", path.display()));
 }

@@ -27,14 +27,15 @@ use self::{
 };
 use super::{
     editor::Editor,
-    layout::{Layout, Placement},
+    layout::Layout,
     message::{MessageKind, Messages},
     painter::Painter,
+    settings::Settings,
     wipe::Wipe,
 };
 use crate::{
     overlay::{
-        self, FigureFormat, Overlay, Units,
+        self, FigureFormat, Overlay,
         canvas::Area,
         colors::{BRIGHT, DIM, WARNING},
         fitted::{Fitted, Zoom},
@@ -60,8 +61,8 @@ pub(super) struct View {
     /// Inspected path that is drawn over the picture; `None` if there is none.
     path: Option<InspectedPath>,
     overlay: Overlay,
-    pub(super) placement: Placement,
-    pub(super) units: Units,
+    /// Settings as the user has changed them, except for the place of the window.
+    pub(super) settings: Settings,
     /// Area of the picture in physical pixels when it was last displayed; `None` before the first frame.
     pub(super) shown: Option<Fitted>,
     /// How the picture was made that the graphics card has; `None` if it must be made again.
@@ -77,9 +78,6 @@ pub(super) struct View {
     drag: Option<(Drag, Continuity)>,
     /// Displayed part of the picture.
     zoom: Zoom,
-    /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`]. It does not include the
-    /// scale of the monitor.
-    pub(super) text_scale: f32,
     describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
     pointed: Option<(u32, u32)>,
@@ -100,6 +98,8 @@ pub(super) struct View {
     /// Time of the frame whose figures are displayed; `None` before the first.
     figures_time: Option<Instant>,
     legend: PanelTexture,
+    /// What the user has asked for in this pass of the widgets.
+    requests: Vec<Request>,
 }
 
 /// Two pixels in opposite corners of a region, by column and row.
@@ -131,11 +131,9 @@ const EDITOR_WIDTH: f32 = 400.0;
 
 impl View {
     /// Creates a view without a frame, which displays the first hints.
-    pub(super) fn new(placement: Placement, units: Units, text_scale: f32) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
         Self {
-            placement,
-            units,
-            text_scale,
+            settings,
             has_hints: true,
             ..Self::default()
         }
@@ -290,21 +288,24 @@ impl View {
 
     /// Displays the figures in the next place, and displays a message about it.
     pub(super) fn switch_placement(&mut self) {
-        self.placement = self.placement.next();
-        self.note(self.placement.message());
+        self.settings.statistics = self.settings.statistics.next();
+        self.note(self.settings.statistics.message());
     }
 
     /// Displays the table of bounces in the next units, and displays a message about it.
     pub(super) fn switch_units(&mut self) {
-        self.units = self.units.next();
+        self.settings.units = self.settings.units.next();
         self.figures.forget();
-        self.note(format!("figures: {}", self.units.label()));
+        self.note(format!("figures: {}", self.settings.units.label()));
     }
 
     /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
     pub(super) fn set_text_scale(&mut self, factor: f32) {
-        self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
-        self.note(format!("text size {:.0} %", 100.0 * self.text_scale));
+        self.settings.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
+        self.note(format!(
+            "text size {:.0} %",
+            100.0 * self.settings.text_scale
+        ));
     }
 
     /// Returns the displayed figures as text; `None` before the first frame.
@@ -318,7 +319,7 @@ impl View {
     /// Returns the number of physical pixels per pixel of text at scale 1, in a window of this size in physical pixels.
     /// `monitor_scale` is that of the monitor.
     pub(super) fn scale(&self, size: (u32, u32), monitor_scale: f32) -> f32 {
-        monitor_scale.max(scale_for(size.0, size.1)) * self.text_scale
+        monitor_scale.max(scale_for(size.0, size.1)) * self.settings.text_scale
     }
 
     pub(super) fn show_whole_picture(&mut self) {
@@ -370,7 +371,6 @@ impl View {
         session: &mut Session,
         painter: &mut Painter,
     ) -> Vec<Request> {
-        let mut requests = Vec::new();
         let scale = ui.pixels_per_point();
         if self.overlay.scale != scale {
             self.overlay = Overlay::new(scale);
@@ -381,31 +381,37 @@ impl View {
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
         let whole = Area::of(size);
-        let bar = self.show_time_bar(ui, whole, session, &mut requests);
+        let bar = self.show_time_bar(ui, whole, session);
         let Some(frame) = &self.frame else {
             self.show_messages(ui, to_rect(whole, scale), session);
-            return requests;
+            return std::mem::take(&mut self.requests);
         };
         let frame_size = frame.size;
         let above = (size.0, size.1 - bar as u32);
         let layout = {
             let stats = frame.stats_in(session.look, self.debug_image.is_some());
             let figures = self.figures_of(frame, &stats, session);
-            Layout::new(&self.overlay, above, frame_size, self.placement, &figures)
+            Layout::new(
+                &self.overlay,
+                above,
+                frame_size,
+                self.settings.statistics,
+                &figures,
+            )
         };
         let fitted = Fitted::new(frame_size, layout.picture, self.zoom);
         self.shown = Some(fitted);
         self.update_picture(painter, session);
-        self.show_picture(ui, painter.picture, session, &mut requests);
+        self.show_picture(ui, painter.picture, session);
         let picture = to_rect(layout.picture, scale);
-        let beside = self.show_figures(ui, &layout, session, &mut requests);
-        self.show_editor(ui, picture, beside, session, &mut requests);
+        let beside = self.show_figures(ui, &layout, session);
+        self.show_editor(ui, picture, beside, session);
         self.show_legend(ui, layout.picture);
         let above = self.show_path_description(ui, picture);
         self.show_messages(ui, above, session);
         self.keys.show(ui.ctx());
-        self.show_dialogs(ui.ctx(), picture, &mut requests);
-        requests
+        self.show_dialogs(ui.ctx(), picture);
+        std::mem::take(&mut self.requests)
     }
 
     /// Displays the messages, the description of the pixel under the pointer, and the first hints in the region of the
@@ -439,7 +445,6 @@ impl View {
         picture: Rect,
         beside: Option<Rect>,
         session: &mut Session,
-        requests: &mut Vec<Request>,
     ) {
         if !self.editor.is_open {
             return;
@@ -449,6 +454,7 @@ impl View {
             let left = picture.right() - width;
             Rect::from_min_max(Pos2::new(left, picture.top()), picture.max)
         });
+        let requests = &mut self.requests;
         let mut act = |action| requests.push(Request::Act(action));
         let (has_changed, height) = panels::framed(ui, "editor", region, |ui| {
             self.editor.show(ui, session, &mut act)
@@ -458,7 +464,7 @@ impl View {
             ui.request_repaint();
         }
         if has_changed {
-            requests.push(Request::Update);
+            self.requests.push(Request::Update);
         }
     }
 }

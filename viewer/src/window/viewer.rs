@@ -17,7 +17,6 @@ use winit::{
     event_loop::{ActiveEventLoop, EventLoopProxy},
 };
 
-pub(super) use self::unsaved::QuitRequest;
 use self::{
     keyboard::Keyboard,
     saving::{SaveResult, joined},
@@ -132,7 +131,7 @@ impl Viewer {
             Ok(screen) => screen,
             Err(reason) => return Err((renderer, reason)),
         };
-        let mut view = View::new(settings.statistics, settings.units, settings.text_scale);
+        let mut view = View::new(settings);
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
@@ -195,10 +194,12 @@ impl Viewer {
             Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
-                self.view.set_text_scale(self.view.text_scale + TEXT_STEP);
+                self.view
+                    .set_text_scale(self.view.settings.text_scale + TEXT_STEP);
             }
             Action::Screen(ScreenAction::SmallerText) => {
-                self.view.set_text_scale(self.view.text_scale - TEXT_STEP);
+                self.view
+                    .set_text_scale(self.view.settings.text_scale - TEXT_STEP);
             }
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::ExportFigures) => self.ask_name(Proposal::Figures),
@@ -216,7 +217,7 @@ impl Viewer {
                     self.say("nothing to close; q quits".to_owned());
                 }
             }
-            Action::Screen(ScreenAction::Quit) => self.quit(QuitRequest::Key),
+            Action::Screen(ScreenAction::Quit) => self.quit(false),
         }
         self.screen.refresh_soon();
     }
@@ -449,9 +450,6 @@ impl Viewer {
         let is_elsewhere = self.opened_position.is_some() && position != self.opened_position;
         let moved = is_elsewhere && !self.screen.is_full_screen();
         let settings = Settings {
-            statistics: self.view.placement,
-            units: self.view.units,
-            text_scale: self.view.text_scale,
             size: if resized {
                 Some(size)
             } else {
@@ -462,6 +460,7 @@ impl Viewer {
             } else {
                 self.settings.position
             },
+            ..self.view.settings
         };
         if settings != self.settings {
             settings.save();

@@ -7,7 +7,10 @@ use egui::{
     TextureHandle, TextureOptions, Ui, WidgetInfo,
 };
 
-use super::{painter::MAX_TEXTURE_SIDE, reduce, view::to_rect};
+use super::{
+    painter::{MAX_TEXTURE_SIDE, reduce, reduction},
+    view::to_rect,
+};
 use crate::{
     overlay::{
         colors::{BRIGHT, PANEL},
@@ -125,14 +128,14 @@ impl Wipe {
     /// Copies the other image to the graphics card, unless it has it already.
     fn update_texture(&mut self, ui: &Ui, fitted: &Fitted, look: Look) {
         let size = self.image.size();
-        let divisor = reduce::reduction(size, fitted.area, MAX_TEXTURE_SIDE);
+        let divisor = reduction(size, fitted.area, MAX_TEXTURE_SIDE);
         let is_fresh =
             |(_, made, known): &(TextureHandle, Look, u32)| (*made, *known) == (look, divisor);
         if self.texture.as_ref().is_some_and(is_fresh) {
             return;
         }
         let rgba = self.image.to_display(look.exposure_stops, look.tone);
-        let (size, rgba) = reduce::reduce(size, rgba, divisor);
+        let (size, rgba) = reduce(size, rgba, divisor);
         let image = ColorImage::from_rgba_unmultiplied([size.0 as usize, size.1 as usize], &rgba);
         let options = TextureOptions {
             minification: egui::TextureFilter::Linear,

@@ -31,7 +31,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 }
 
 /// Downloads the film, and returns its hash.
-fn downloaded_hash(program: &Program) -> String {
+pub(crate) fn downloaded_hash(program: &Program) -> String {
     let film = program.get("/film.exr", &[]);
     assert_eq!(film.status, 200, "{}", String::from_utf8_lossy(&film.body));
     let path = program.folder.path().join("downloaded.exr");
@@ -40,7 +40,7 @@ fn downloaded_hash(program: &Program) -> String {
 }
 
 /// Renders a scene file of the program's folder without a window, and returns the hash of the film.
-fn rendered_hash(program: &Program, scene: &str, arguments: &[&str]) -> String {
+pub(crate) fn rendered_hash(program: &Program, scene: &str, arguments: &[&str]) -> String {
     let all = [&[scene, "-o", "rendered.exr"], arguments].concat();
     assert_done(&run(program.folder.path(), all));
     let path = program.folder.path().join("rendered.exr");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     browser::has_browser,
     chromium::{DESK, browse},
+    compare::downloaded_hash,
     program::add_tests,
     server::{ENDLESS, Program, SCENE},
     viewer::Viewer,
@@ -187,6 +188,7 @@ fn all_strategies_are_compared_and_exported() {
         browser.still().await;
         let hidden = "return document.getElementById('strategies').hidden";
         assert_eq!(browser.run(hidden).await, true, "nothing is compared yet");
+        let film = downloaded_hash(&program);
         browser.press("c").await;
         let rounds = "return document.getElementById('comparison').checkVisibility() && \
                       document.getElementById('rounds').textContent";
@@ -236,6 +238,7 @@ fn all_strategies_are_compared_and_exported() {
         for (row, exported) in shown.iter().zip(exported) {
             assert_eq!(exported["strategy"], name(row));
         }
+        assert_eq!(downloaded_hash(&program), film, "the film is restored");
         // What compaction saves is known now.
         let saved = "return document.querySelector('#times tfoot tr').cells[4].textContent";
         browser.until(saved, |text| *text != "–").await;

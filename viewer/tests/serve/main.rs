@@ -21,6 +21,7 @@ mod program;
 #[path = "../common/scene.rs"]
 mod scene;
 mod server;
+mod session;
 mod tools;
 mod viewer;
 mod watch;
@@ -40,6 +41,7 @@ fn main() {
     browser::add(&mut trials);
     layout::add(&mut trials);
     figures::add(&mut trials);
+    session::add(&mut trials);
     gpus::add(&mut trials);
 
     let mut arguments = Arguments::from_args();

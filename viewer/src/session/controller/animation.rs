@@ -169,9 +169,6 @@ impl Session {
 
     /// Shows an animation of the file, given by its index, at its start; `None` shows all. It plays if the last one did.
     /// Returns a message.
-    ///
-    /// # Errors
-    /// A message if there is no such animation.
     pub(crate) fn choose_animation(
         &mut self,
         animation: Option<usize>,

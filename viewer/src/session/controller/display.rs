@@ -12,7 +12,7 @@ use crate::session::{
         image_label,
     },
     events::Message,
-    inspection_scene::SceneView,
+    inspection::SceneView,
     transparency::Alpha,
 };
 use raysieve::{

@@ -75,11 +75,6 @@ impl History {
         }
     }
 
-    /// Returns whether there is a step to undo, and whether there is one to redo.
-    fn has_steps(&self) -> (bool, bool) {
-        (!self.past.is_empty(), !self.future.is_empty())
-    }
-
     /// Records an undo step, unless `gesture` continues the last one. Discards the redo steps in either case.
     fn record(&mut self, gesture: Gesture, continuity: Continuity, before: Step) {
         let now = Instant::now();
@@ -148,28 +143,25 @@ impl Session {
 
     /// Returns whether there is a change to undo, and whether there is one to redo.
     pub(crate) fn undo_and_redo(&self) -> (bool, bool) {
-        self.history.has_steps()
+        let History { past, future, .. } = &self.history;
+        (!past.is_empty(), !future.is_empty())
     }
 
-    /// Reverts the last change. Returns a message, also if there is nothing to undo, or `None` after a change of the
-    /// camera, which is visible.
-    pub(super) fn undo(&mut self) -> Option<Message> {
-        let Some(step) = self.history.past.pop() else {
-            return Some("nothing to undo".into());
+    /// Reverts the last change or, if not `back`, repeats the change that was reverted last. Returns a message, also if
+    /// there is none, or `None` after a change of the camera, which is visible.
+    pub(super) fn undo_or_redo(&mut self, back: bool) -> Option<Message> {
+        let History { past, future, .. } = &mut self.history;
+        let (steps, nothing, verb) = match back {
+            true => (past, "nothing to undo", "undone"),
+            false => (future, "nothing to redo", "redone"),
         };
-        let (inverse, message) = self.put_step(step, "undone");
-        self.history.future.push(inverse);
-        message
-    }
-
-    /// Repeats the change that was undone last. Returns a message, also if there is nothing to redo, or `None` after a
-    /// change of the camera, which is visible.
-    pub(super) fn redo(&mut self) -> Option<Message> {
-        let Some(step) = self.history.future.pop() else {
-            return Some("nothing to redo".into());
+        let Some(step) = steps.pop() else {
+            return Some(nothing.into());
         };
-        let (inverse, message) = self.put_step(step, "redone");
-        self.history.past.push(inverse);
+        let (inverse, message) = self.put_step(step, verb);
+        let History { past, future, .. } = &mut self.history;
+        let inverses = if back { future } else { past };
+        inverses.push(inverse);
         message
     }
 

@@ -13,10 +13,9 @@ use crate::{
     session::{
         editing::described,
         events::Message,
-        film::RequestedFilm,
         loader::shown_options,
         orbit::have_same_lens,
-        render_thread::{Ended, has_failed},
+        render_thread::{Ended, RequestedFilm, has_failed},
     },
 };
 use raysieve_scene::{
@@ -154,9 +153,6 @@ impl UnsavedChanges {
 
     /// Returns the text of a file at `target` with the changed scene. If a scene file cannot contain all changes,
     /// comments at its end have the others. Also returns the end of a message about what is missing; empty if nothing is.
-    ///
-    /// # Errors
-    /// See [`SceneToSave::text`].
     pub(super) fn text(&self, target: &Path) -> Result<(String, String), Error> {
         let (mut text, without) = self.scene.text(target)?;
         if !without.is_empty() {

@@ -59,9 +59,6 @@ impl Session {
     }
 
     /// Selects a part of the scene.
-    ///
-    /// # Errors
-    /// A message if there is no such part.
     pub(crate) fn select(&mut self, part: Part) -> Result<(), &'static str> {
         if self.scene.fields(part).is_empty() {
             return Err("unknown part of the scene");
@@ -304,9 +301,6 @@ impl Session {
     }
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message.
-    ///
-    /// # Errors
-    /// See [`save_edits`].
     fn write_to_scene(&mut self) -> Result<String, raysieve_scene::Error> {
         let camera = self.orbit.current;
         let read = self.editing.read.clone();

@@ -6,7 +6,7 @@ use super::{History, Playback, Session, SessionEvent};
 use crate::session::{
     commands::NewRenderer,
     events::Message,
-    inspection_scene::InspectionScene,
+    inspection::InspectionScene,
     loader::{LoadReason, LoadRequest, Loaded},
     orbit::Orbit,
 };

@@ -54,9 +54,6 @@ impl PoseTime {
 
 impl LoaderState {
     /// Waits for the next request and returns it. Meanwhile shows a requested pose once it is due.
-    ///
-    /// # Errors
-    /// If the sender of the requests is gone.
     pub(super) fn next_request(
         &mut self,
         requests: &Receiver<LoadRequest>,

@@ -57,8 +57,8 @@ pub(super) struct RunningComparison {
 /// Number of recorded rounds.
 const ROUNDS: usize = 16;
 
-/// Desired time of a turn in seconds. Tests do not judge the times.
-const TURN_SECONDS: f64 = if cfg!(test) { 0.001 } else { 0.12 };
+/// Desired time of a turn in seconds.
+const TURN_SECONDS: f64 = 0.12;
 
 /// Time of one sample of every pixel in seconds from which on turns render a smaller picture.
 const MAX_TURN_SECONDS: f64 = 0.5;
@@ -143,9 +143,6 @@ fn turn_of([width, height]: [u32; 2], paths_per_second: f64) -> ((u32, u32), u32
 
 impl RenderThreadState {
     /// Requests a comparison, or ends the one that is in progress or requested.
-    ///
-    /// # Errors
-    /// If the render fails.
     pub(super) fn switch_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
             return self.cancel_comparison();
@@ -168,9 +165,6 @@ impl RenderThreadState {
     }
 
     /// Ends the comparison that is in progress or requested, if any, and displays that.
-    ///
-    /// # Errors
-    /// If the render fails.
     pub(super) fn cancel_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
             let message = "comparison of strategies stopped".to_owned();
@@ -188,20 +182,11 @@ impl RenderThreadState {
     }
 
     /// Sets the film aside, and begins the comparison. If the film cannot be copied, displays a problem.
-    ///
-    /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn begin_comparison(&mut self) -> Result<(), Error> {
         self.wants_comparison = false;
-        let film = match self.renderer.part() {
-            Ok(film) => film,
-            Err(error) if self.renderer.all_gpus_failed() => return Err(error.into()),
-            Err(error) => {
-                // Memory for a copy of the film may be lacking.
-                let problem = format!("cannot compare strategies: {error}");
-                self.publisher.events.problem(problem);
-                return Ok(());
-            }
+        let film = self.renderer.part();
+        let Some(film) = self.unless_fatal(film, "cannot compare strategies")? else {
+            return Ok(());
         };
         let (size, turn_samples) = turn_of(self.stats.size, self.stats.paths_per_second);
         let methods = Method::all().into_iter();

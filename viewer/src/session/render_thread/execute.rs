@@ -112,9 +112,6 @@ impl RenderThreadState {
 
     /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
     /// one stays in use.
-    ///
-    /// # Errors
-    /// If all GPUs have failed.
     pub(super) fn select_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         if let Err(error) = self.renderer.set_strategy(strategy) {
             if self.renderer.all_gpus_failed() {

@@ -1,20 +1,80 @@
 //! Answers requests for a copy of the film, and continues it on the CPU after all GPUs have failed.
 
-use std::{iter, mem};
+use std::{
+    iter, mem,
+    path::Path,
+    sync::mpsc::{Receiver, Sender},
+};
 
 use super::RenderThreadState;
 use crate::{
     Error,
-    session::{controller::SessionEvent, film::FilmCopy, inspection_scene::SceneView},
+    session::{controller::SessionEvent, inspection::SceneView},
 };
-use raysieve::stages::Preview;
+use raysieve::{
+    inspect::aovs::Aov,
+    render::{
+        output::{self, Look},
+        part::Part,
+        region::Region,
+    },
+    stages::Preview,
+};
+
+/// Additional layers of a saved film. Alpha is added for scenes with a transparent background.
+const LAYERS: [Aov; 5] = [
+    Aov::Albedo,
+    Aov::Normal,
+    Aov::Depth,
+    Aov::Samples,
+    Aov::Denoised,
+];
+
+/// A copy of the film, as the render thread returns it.
+pub(crate) struct FilmCopy {
+    /// The view that was rendered.
+    pub(super) view: SceneView,
+    /// Film with the samples rendered so far, and its header.
+    pub(super) part: Part,
+    /// Region to which the render is restricted; `None` for the whole picture.
+    pub(super) region: Option<Region>,
+    /// Denoised picture; `None` if the noise is unknown, denoising failed, or compaction strategies are being measured.
+    pub(super) preview: Option<Preview>,
+}
+
+/// A request for the film, for the render thread. The requester notices if it is dropped without an answer.
+pub(crate) type FilmRequest = Sender<FilmCopy>;
+
+/// A film that was requested from the render thread.
+pub(crate) struct RequestedFilm(pub(crate) Receiver<FilmCopy>);
+
+impl RequestedFilm {
+    /// Waits for the film, and writes it as an EXR with all layers. The first hits of the camera rays are traced for
+    /// them. While a region is rendered, the file contains that region, as with `--crop`.
+    ///
+    /// # Errors
+    /// If the render has ended, or the file cannot be written.
+    pub(crate) fn write(self, path: &Path) -> Result<(), Error> {
+        let copy = self.0.recv().map_err(|_| Error::Write {
+            path: path.to_owned(),
+            problem: "not saved: the render has ended".to_owned(),
+        })?;
+        let mut aovs = copy.view.trace(&LAYERS)?;
+        aovs.set_preview(copy.preview);
+        match copy.region {
+            Some(region) => {
+                aovs.requested.retain(|&aov| aov != Aov::Denoised);
+                output::write_region(path, &copy.part, region, Look::default(), &aovs)?;
+            }
+            None => output::write_picture(path, &copy.part, Look::default(), &aovs, &|_, _| ())?,
+        }
+        Ok(())
+    }
+}
 
 impl RenderThreadState {
     /// Sends a copy of the film to all who wait for it, once every pixel of the requested picture has a sample. During
     /// a comparison of strategies, that is the film that is set aside. If the film cannot be copied, displays a problem.
-    ///
-    /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn answer_film_requests(&mut self) -> Result<(), Error> {
         let is_ready = self.comparison.is_some() || self.preview_of.is_none() && self.stats.spp > 0;
         if !is_ready || self.films.is_empty() {
@@ -24,20 +84,18 @@ impl RenderThreadState {
         while let Some(request) = requests.next() {
             let part = match &self.comparison {
                 Some(running) => running.film.clone(),
-                None => match self.renderer.part() {
-                    Ok(part) => part,
-                    Err(error) if self.renderer.all_gpus_failed() => {
-                        // The CPU may continue the render, and answer them.
-                        self.films = iter::once(request).chain(requests).collect();
-                        return Err(error.into());
+                None => {
+                    let part = self.renderer.part();
+                    match self.unless_fatal(part, "cannot save the film") {
+                        Ok(Some(part)) => part,
+                        Ok(None) => continue,
+                        Err(error) => {
+                            // The CPU may continue the render, and answer them.
+                            self.films = iter::once(request).chain(requests).collect();
+                            return Err(error);
+                        }
                     }
-                    Err(error) => {
-                        // Memory for a copy of the film may be lacking.
-                        let problem = format!("cannot save the film: {error}");
-                        self.publisher.events.problem(problem);
-                        continue;
-                    }
-                },
+                }
             };
             let preview = match &self.comparison {
                 None => self.film_preview(),

@@ -71,9 +71,6 @@ impl RegionRender {
 impl RenderThreadState {
     /// Renders only this region from now on, once every pixel of the picture has a sample; `None` continues the whole
     /// picture.
-    ///
-    /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn set_region(&mut self, region: Option<Region>) -> Result<(), Error> {
         self.end_comparison()?;
         self.end_region()?;
@@ -92,9 +89,6 @@ impl RenderThreadState {
 
     /// Sets the film of the whole picture aside, and begins the wanted region with its first sample. If that is not
     /// possible, displays a problem and continues the whole picture.
-    ///
-    /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn begin_region(&mut self) -> Result<(), Error> {
         let (picture, preview, samples) = (self.picture()?, self.denoised(), self.stats.spp);
         self.kept_preview = None;
@@ -108,24 +102,17 @@ impl RenderThreadState {
             });
             self.renderer.set_region(self.region.wanted)
         });
-        match begun {
-            Ok(()) => {
-                self.region.is_new = false;
-                self.stats = self.renderer.stats();
-                self.recorder.begin_film(true);
-                self.done = false;
-                Ok(())
-            }
-            Err(error) if self.renderer.all_gpus_failed() => Err(error.into()),
-            Err(error) => {
-                // Memory for a copy of the film may be lacking, or the region is outside a smaller picture.
-                self.region.wanted = None;
-                self.region.whole = None;
-                let problem = format!("cannot render a region: {error}");
-                self.publisher.events.problem(problem);
-                Ok(())
-            }
+        // The region may be outside a smaller picture.
+        let begun = self.unless_fatal(begun, "cannot render a region")?;
+        if begun.is_none() {
+            (self.region.wanted, self.region.whole) = (None, None);
+            return Ok(());
         }
+        self.region.is_new = false;
+        self.stats = self.renderer.stats();
+        self.recorder.begin_film(true);
+        self.done = false;
+        Ok(())
     }
 
     /// Continues the film of the whole picture if a region has been rendered. The field `wanted` is unchanged, so that
@@ -151,9 +138,6 @@ impl RenderThreadState {
 
     /// Discards the film of the whole picture if a region has been rendered, because the view has changed. The region
     /// is begun again once every pixel of the new view has a sample.
-    ///
-    /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn leave_region(&mut self) -> Result<(), Error> {
         self.region.is_new = false;
         if self.region.whole.take().is_some() {

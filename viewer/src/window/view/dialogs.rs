@@ -68,12 +68,8 @@ impl NamePrompt {
 
 impl View {
     /// Displays the question and the prompt for a name, if there are any, over the region of the picture.
-    pub(super) fn show_dialogs(
-        &mut self,
-        context: &Context,
-        picture: Rect,
-        requests: &mut Vec<Request>,
-    ) {
+    pub(super) fn show_dialogs(&mut self, context: &Context, picture: Rect) {
+        let requests = &mut self.requests;
         if let Some(prompt) = &mut self.prompt {
             show_prompt(context, picture, prompt, requests);
         }

@@ -137,7 +137,7 @@ impl View {
     ) -> Figures<'a> {
         Figures {
             denoises: session.look.denoise && self.debug_image.is_none(),
-            ..Figures::of(frame, stats, self.units)
+            ..Figures::of(frame, stats, self.settings.units)
         }
     }
 
@@ -148,11 +148,10 @@ impl View {
         ui: &mut Ui,
         layout: &Layout,
         session: &Session,
-        requests: &mut Vec<Request>,
     ) -> Option<Rect> {
         let scale = ui.pixels_per_point();
         let (Some((region, detail)), Some(frame)) = (layout.figures, &self.frame) else {
-            show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
+            show_hidden_menu(ui, to_rect(layout.picture, scale), &mut self.requests);
             return None;
         };
         let stats = frame.stats_in(session.look, self.debug_image.is_some());
@@ -165,10 +164,10 @@ impl View {
         if is_beside {
             let bar = (TOOL_BAR_HEIGHT * scale).round() as i32;
             let tools = region.rows(region.y, bar);
-            show_tool_bar(ui, to_rect(tools, scale), requests);
+            show_tool_bar(ui, to_rect(tools, scale), &mut self.requests);
             room = region.rows(region.y + bar, (region.height - bar).max(1));
         } else {
-            show_hidden_menu(ui, to_rect(layout.picture, scale), requests);
+            show_hidden_menu(ui, to_rect(layout.picture, scale), &mut self.requests);
         }
         if self.editor.is_open && is_beside {
             let needed = self.overlay.stats_size(size_of(room), &figures).1;

@@ -11,10 +11,7 @@ use super::{Corners, Request, View, to_rect};
 use crate::{
     overlay::{fitted::Fitted, pixels::short},
     session::{Continuity, Motion, Session},
-    window::{
-        painter::{MAX_TEXTURE_SIDE, Painter},
-        reduce::{reduce, reduction},
-    },
+    window::painter::{MAX_TEXTURE_SIDE, Painter, reduce, reduction},
 };
 use raysieve::{
     film::picture::Picture,
@@ -86,13 +83,7 @@ impl View {
 
     /// Displays the picture in its region, with an image of a comparison, outlines, the inspected path and values of
     /// pixels, and handles the pointer.
-    pub(super) fn show_picture(
-        &mut self,
-        ui: &mut Ui,
-        texture: TextureId,
-        session: &mut Session,
-        requests: &mut Vec<Request>,
-    ) {
+    pub(super) fn show_picture(&mut self, ui: &mut Ui, texture: TextureId, session: &mut Session) {
         let Some(fitted) = self.shown else {
             return;
         };
@@ -123,7 +114,7 @@ impl View {
             draw_outline(ui, &fitted, outlined);
         }
         self.draw_path(ui, &fitted);
-        self.handle_pointer(ui, &fitted, &response, session, requests);
+        self.handle_pointer(ui, &fitted, &response, session);
     }
 
     /// Turns clicks, drags and the wheel over the picture into requests.
@@ -133,7 +124,6 @@ impl View {
         fitted: &Fitted,
         response: &Response,
         session: &mut Session,
-        requests: &mut Vec<Request>,
     ) {
         let scale = ui.pixels_per_point();
         let size = session.size;
@@ -162,21 +152,21 @@ impl View {
                 (_, _, false) => self.inspect(session, pixel),
                 _ => {}
             }
-            requests.push(Request::Update);
+            self.requests.push(Request::Update);
         }
         if response.secondary_clicked() {
             self.close_path_or_messages();
-            requests.push(Request::Update);
+            self.requests.push(Request::Update);
         }
-        self.handle_drag(ui, fitted, response, &pixel_at, (session, requests));
+        self.handle_drag(ui, fitted, response, &pixel_at, session);
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch {
             self.drag = None;
             session.move_camera(Motion::Zoom(touch.zoom_delta));
-            requests.push(Request::Update);
+            self.requests.push(Request::Update);
         }
         if response.contains_pointer() {
-            self.handle_wheel(ui, fitted, session, requests);
+            self.handle_wheel(ui, fitted, session);
         }
     }
 
@@ -186,7 +176,7 @@ impl View {
         fitted: &Fitted,
         response: &Response,
         pixel_at: &dyn Fn(Pos2) -> Option<(u32, u32)>,
-        (session, requests): (&mut Session, &mut Vec<Request>),
+        session: &mut Session,
     ) {
         let (scale, modifiers) = (ui.pixels_per_point(), ui.input(|input| input.modifiers));
         let mut delta = response.drag_delta();
@@ -212,7 +202,7 @@ impl View {
             let mut move_by = |motion, continuity: &mut Continuity| {
                 session.move_on(motion, *continuity);
                 *continuity = Continuity::Continues;
-                requests.push(Request::Update);
+                self.requests.push(Request::Update);
             };
             match &mut self.drag {
                 Some((Drag::Turn, continuity)) => {
@@ -238,7 +228,7 @@ impl View {
             if response.drag_stopped() {
                 let region = (*from, *to);
                 self.render_region(session, region);
-                requests.push(Request::Update);
+                self.requests.push(Request::Update);
             }
         }
         if response.drag_stopped() {
@@ -246,13 +236,7 @@ impl View {
         }
     }
 
-    fn handle_wheel(
-        &mut self,
-        ui: &Ui,
-        fitted: &Fitted,
-        session: &mut Session,
-        requests: &mut Vec<Request>,
-    ) {
+    fn handle_wheel(&mut self, ui: &Ui, fitted: &Fitted, session: &mut Session) {
         let scale = ui.pixels_per_point();
         let wheel = |event: &Event| match *event {
             Event::MouseWheel {
@@ -277,7 +261,7 @@ impl View {
         for (notches, is_ctrl) in turns {
             if !is_ctrl {
                 session.move_camera(Motion::Dolly(notches));
-                requests.push(Request::Update);
+                self.requests.push(Request::Update);
                 continue;
             }
             let factor = ZOOM_FACTOR.powf(f64::from(notches));

@@ -26,11 +26,10 @@ impl View {
         ui: &mut Ui,
         window: Area,
         session: &mut Session,
-        requests: &mut Vec<Request>,
     ) -> i32 {
         let scale = ui.pixels_per_point();
         let room = to_rect(window, scale).size();
-        let is_wanted = self.placement != Placement::Off && self.frame.is_some();
+        let is_wanted = self.settings.statistics != Placement::Off && self.frame.is_some();
         let animation = session.animation().filter(|_| is_wanted);
         let Some(animation) = animation.filter(|_| room.x >= MIN_SIZE[0] && room.y >= MIN_SIZE[1])
         else {
@@ -41,26 +40,20 @@ impl View {
         let rect = to_rect(area, scale).shrink2(egui::vec2(9.0, 4.0));
         let builder = UiBuilder::new().id_salt("time bar").max_rect(rect);
         ui.scope_builder(builder, |ui| {
-            ui.horizontal_centered(|ui| self.bar(ui, &animation, session, requests));
+            ui.horizontal_centered(|ui| self.bar(ui, &animation, session));
         });
         height
     }
 
     /// Adds the widgets of the bar: play or pause, the animation, the time, and its text, as far as there is room.
-    fn bar(
-        &mut self,
-        ui: &mut Ui,
-        animation: &Animation,
-        session: &mut Session,
-        requests: &mut Vec<Request>,
-    ) {
+    fn bar(&mut self, ui: &mut Ui, animation: &Animation, session: &mut Session) {
         let (label, help) = match animation.playing {
             true => ("Pause", "pause the animation (P)"),
             false => ("Play", "play the animation (P)"),
         };
         if ui.button(label).on_hover_text(help).clicked() {
             let play = Action::Render(Change::PlayAnimation);
-            requests.push(Request::Act(play));
+            self.requests.push(Request::Act(play));
         }
         let (animations, chosen) = session.animations();
         if animations.len() > 1 && ui.available_width() > 3.0 * MIN_LINE {
@@ -75,7 +68,7 @@ impl View {
             if let Some(new) = new {
                 // The list contains only animations of the file.
                 self.say_any(session.choose_animation(new).ok().flatten());
-                requests.push(Request::Update);
+                self.requests.push(Request::Update);
             }
         }
         let text = animation.text();
@@ -93,7 +86,7 @@ impl View {
         });
         if slider.changed() {
             self.say_any(session.seek(time));
-            requests.push(Request::Update);
+            self.requests.push(Request::Update);
         }
         if has_text {
             ui.label(text);

@@ -9,7 +9,7 @@ use winit::{
     keyboard::{Key, ModifiersState, NamedKey, PhysicalKey},
 };
 
-use super::{QuitRequest, Viewer};
+use super::Viewer;
 use crate::session::{self, Action, FlyDirection};
 
 /// The keys that are held.
@@ -180,11 +180,6 @@ impl Viewer {
         } else {
             Receiver::Window
         }
-    }
-
-    /// Quits, unless the user is asked about unsaved changes first.
-    pub(in crate::window) fn quit(&mut self, request: QuitRequest) {
-        self.quits |= self.may_quit(request);
     }
 }
 

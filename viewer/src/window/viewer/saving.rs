@@ -16,10 +16,9 @@ use crate::{
     window::{
         Wake,
         layout::Placement,
-        save::{in_full, save_numbered},
         save_as::{
-            Choice, Dialog, Proposal, Purpose, check_name, is_same_file, offered_endings,
-            proposed_name, with_ending,
+            Choice, Dialog, Proposal, Purpose, check_name, in_full, is_same_file, offered_endings,
+            proposed_name, save_numbered, with_ending,
         },
         view::{NamePrompt, Pending},
     },
@@ -40,7 +39,8 @@ impl Viewer {
     /// Returns a copy of what is displayed, to save it; `None` before the first frame.
     fn displayed(&self) -> Option<SavedPicture> {
         let (frame, image) = (self.view.frame.clone()?, self.view.debug_image.clone());
-        let units = (self.view.placement == Placement::Overlay).then_some(self.view.units);
+        let units = (self.view.settings.statistics == Placement::Overlay)
+            .then_some(self.view.settings.units);
         Some(SavedPicture::new(&self.session, frame, image, units))
     }
 

@@ -6,28 +6,15 @@ use crate::{
     window::view::{Answer, Pending, Question},
 };
 
-#[derive(Clone, Copy)]
-pub(in crate::window) enum QuitRequest {
-    /// The key `q`, or the entry of the menu.
-    Key,
-    /// The close button of the window, or what does the same.
-    CloseButton,
-}
-
 impl Viewer {
-    /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
-    /// that question already.
-    pub(in crate::window) fn may_quit(&mut self, request: QuitRequest) -> bool {
+    /// Quits as by a key or, if `by_button`, as by the close button of the window. With unsaved changes, asks first, unless
+    /// the user sees that question already.
+    pub(in crate::window) fn quit(&mut self, by_button: bool) {
         // Only the button can be pressed by mistake while another question is displayed.
-        let is_other = self
-            .view
-            .question
-            .as_ref()
-            .is_some_and(|one| one.pending != Pending::Quit);
-        if is_other && matches!(request, QuitRequest::Key) {
-            return false;
+        let is_other = |question: &Question| question.pending != Pending::Quit;
+        if by_button || !self.view.question.as_ref().is_some_and(is_other) {
+            self.quits |= self.may_discard(Pending::Quit);
         }
-        self.may_discard(Pending::Quit)
     }
 
     /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
