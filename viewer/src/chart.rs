@@ -68,14 +68,18 @@ impl Svg {
 
     /// Draws a line of text in the primary color. The text begins at `x`, and `y` is its baseline.
     pub fn title(&mut self, x: f64, y: f64, text: &str) {
-        let text = escaped(text);
-        self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{TEXT}\">{text}</text>\n");
+        self.text(x, y, TEXT, "start", text);
     }
 
     /// Draws a line of text in the secondary color. The text begins at `x`, and `y` is its baseline.
     pub fn note(&mut self, x: f64, y: f64, text: &str) {
-        let text = escaped(text);
-        self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\">{text}</text>\n");
+        self.text(x, y, FAINT_TEXT, "start", text);
+    }
+
+    fn text(&mut self, x: f64, y: f64, color: &str, anchor: &str, text: &str) {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        let attributes = format!("fill=\"{color}\" text-anchor=\"{anchor}\"");
+        self.0 += &format!("<text x=\"{x:.2}\" y=\"{y}\" {attributes}>{text}</text>\n");
     }
 
     /// Draws a legend entry: a square of the color whose left edge is at `x`, followed by the label `word` with its
@@ -96,19 +100,13 @@ impl Svg {
 
     /// Draws the right-aligned label `value`, which ends at `x`; `y` is its baseline.
     pub fn value(&mut self, x: f64, y: f64, value: &str) {
-        let value = escaped(value);
-        self.0 += &format!(
-            "<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\" text-anchor=\"end\">{value}</text>\n"
-        );
+        self.text(x, y, FAINT_TEXT, "end", value);
     }
 
     /// Draws the label `value` of a place on the horizontal axis, centerd at `x`; `y` is its baseline. Draws no tick
     /// mark.
     pub fn tick(&mut self, x: f64, y: f64, value: &str) {
-        let value = escaped(value);
-        self.0 += &format!(
-            "<text x=\"{x:.2}\" y=\"{y}\" fill=\"{FAINT_TEXT}\" text-anchor=\"middle\">{value}</text>\n"
-        );
+        self.text(x, y, FAINT_TEXT, "middle", value);
     }
 
     /// Draws a filled rectangle whose upper left corner is (`x`, `y`).
@@ -132,10 +130,6 @@ impl Svg {
     pub fn finish(self) -> String {
         self.0 + "</svg>\n"
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 /// Returns an SVG file of 640 × 200 pixels with one bar per bounce that has rays. Its title consists of `name`, picture

@@ -39,9 +39,13 @@ pub(super) struct Column {
 /// picture is too narrow, the columns of lowest rank are omitted first.
 pub(super) type ColumnSize = (i32, u8);
 
-/// The content of a column's cells.
+/// The content of a column's cells. Numbers are right-aligned.
 pub(super) enum Cell {
-    /// A number, formatted by this function and right-aligned.
+    /// A number of rays.
+    Count(fn(&Entry) -> u64),
+    /// The time of a stage.
+    Stage(Stage),
+    /// A number, formatted by this function.
     Figure(fn(&Entry) -> String),
     /// A stacked bar of the stages' times.
     Times,
@@ -74,37 +78,35 @@ const fn stage_color(stage: Stage) -> Color {
     parsed(chart::stage_color(stage))
 }
 
-/// Creates a column of rays, whose cells are numbers, which the function `figure` formats.
-const fn rays(
-    heading: &'static str,
-    size: ColumnSize,
-    color: Option<Color>,
-    figure: fn(&Entry) -> String,
-) -> Column {
+const fn column(table: Table, heading: &'static str, size: ColumnSize, cell: Cell) -> Column {
     Column {
         heading,
-        color,
+        color: None,
         size,
-        table: Table::Rays,
-        cell: Cell::Figure(figure),
+        table,
+        cell,
     }
 }
 
-/// Creates a column of times, whose cells are numbers, which the function `figure` formats.
-const fn times(
-    heading: &'static str,
-    size: ColumnSize,
-    color: Option<Color>,
-    figure: fn(&Entry) -> String,
-) -> Column {
+/// Creates a column with a number of rays.
+const fn count(heading: &'static str, size: ColumnSize, rays: fn(&Entry) -> u64) -> Column {
+    column(Table::Rays, heading, size, Cell::Count(rays))
+}
+
+/// Creates a column with the number of rays in a part of a bar.
+const fn part(name: &'static str, size: ColumnSize, of: Color, rays: fn(&Entry) -> u64) -> Column {
     Column {
-        table: Table::Times,
-        ..rays(heading, size, color, figure)
+        color: Some(of),
+        ..count(name, size, rays)
     }
 }
 
-const fn stage(stage: Stage, size: ColumnSize, figure: fn(&Entry) -> String) -> Column {
-    times(stage.label(), size, Some(stage_color(stage)), figure)
+/// Creates the column of a stage's time.
+const fn stage(stage: Stage, size: ColumnSize) -> Column {
+    Column {
+        color: Some(stage_color(stage)),
+        ..column(Table::Times, stage.label(), size, Cell::Stage(stage))
+    }
 }
 
 /// Returns a time as text, or a dash if times are not known.
@@ -119,60 +121,53 @@ pub(super) fn known(is_known: bool, value: f64, format: fn(f64) -> String) -> St
     }
 }
 
-static COLUMNS: [Column; 15] = [
-    rays("rays", (6, 20), None, |entry| {
-        format::count(entry.counts.rays)
-    }),
-    rays("survive", (10, 19), Some(SURVIVORS), |entry| {
-        format::count(entry.counts.survivors)
-    }),
-    rays("end", (7, 18), Some(ENDED), |entry| {
-        format::count(entry.counts.ended)
-    }),
-    rays("miss", (7, 17), Some(MISSES), |entry| {
-        format::count(entry.counts.misses)
-    }),
-    rays("sh.rays", (9, 7), None, |entry| {
-        format::count(entry.counts.shadow_rays)
-    }),
-    rays("busy", (8, 14), None, |entry| {
-        known(entry.lane_use > 0.0, entry.lane_use, format::percent)
-    }),
-    rays("ns/ray", (8, 9), None, |entry| {
-        let ns = entry.ns_per_ray.map(format::three_digits);
-        ns.unwrap_or(UNKNOWN.to_owned())
-    }),
-    stage(Stage::Intersect, (12, 12), |entry| {
-        time(entry, entry.times.of(Stage::Intersect))
-    }),
-    stage(Stage::Shade, (9, 11), |entry| {
-        time(entry, entry.times.of(Stage::Shade))
-    }),
-    stage(Stage::Shadow, (9, 10), |entry| {
-        time(entry, entry.times.of(Stage::Shadow))
-    }),
-    stage(Stage::Compact, (10, 15), |entry| {
-        time(entry, entry.times.of(Stage::Compact))
-    }),
-    times("saved", (9, 8), None, |entry| {
-        let saved = entry.saved_us.map(format::signed_microseconds);
-        saved.unwrap_or(UNKNOWN.to_owned())
-    }),
-    times("time", (8, 16), None, |entry| {
-        time(entry, entry.times.total())
-    }),
-    times("±", (7, 6), None, |entry| {
-        let spread = entry.spread.as_ref();
-        spread.map_or(String::new(), |spread| {
-            let [low, high] = spread.total_us;
-            format::spread(entry.times.total(), (high - low) / 2.0)
-        })
-    }),
-    Column {
-        cell: Cell::Times,
-        ..times("", (14, 13), None, |_| String::new())
-    },
-];
+static COLUMNS: [Column; 15] = {
+    use Cell::Figure;
+    use Table::{Rays, Times};
+    [
+        count("rays", (6, 20), |of| of.counts.rays),
+        part("survive", (10, 19), SURVIVORS, |of| of.counts.survivors),
+        part("end", (7, 18), ENDED, |of| of.counts.ended),
+        part("miss", (7, 17), MISSES, |of| of.counts.misses),
+        count("sh.rays", (9, 7), |of| of.counts.shadow_rays),
+        column(Rays, "busy", (8, 14), Figure(busy)),
+        column(Rays, "ns/ray", (8, 9), Figure(ns_per_ray)),
+        stage(Stage::Intersect, (12, 12)),
+        stage(Stage::Shade, (9, 11)),
+        stage(Stage::Shadow, (9, 10)),
+        stage(Stage::Compact, (10, 15)),
+        column(Times, "saved", (9, 8), Figure(saved)),
+        column(Times, "time", (8, 16), Figure(total)),
+        column(Times, "±", (7, 6), Figure(spread)),
+        column(Times, "", (14, 13), Cell::Times),
+    ]
+};
+
+fn busy(entry: &Entry) -> String {
+    known(entry.lane_use > 0.0, entry.lane_use, format::percent)
+}
+
+fn ns_per_ray(entry: &Entry) -> String {
+    let ns = entry.ns_per_ray.map(format::three_digits);
+    ns.unwrap_or(UNKNOWN.to_owned())
+}
+
+fn saved(entry: &Entry) -> String {
+    let saved = entry.saved_us.map(format::signed_microseconds);
+    saved.unwrap_or(UNKNOWN.to_owned())
+}
+
+fn total(entry: &Entry) -> String {
+    time(entry, entry.times.total())
+}
+
+fn spread(entry: &Entry) -> String {
+    let spread = entry.spread.as_ref();
+    spread.map_or(String::new(), |spread| {
+        let [low, high] = spread.total_us;
+        format::spread(entry.times.total(), (high - low) / 2.0)
+    })
+}
 
 /// Width in characters of the first column, which contains the bounce numbers.
 pub(super) const LABEL_WIDTH: i32 = 2;
@@ -318,14 +313,18 @@ impl Drawing<'_> {
         let cell = self.type_face.cell_width;
         self.right_text(area.columns(area.x, LABEL_WIDTH * cell), DIM, label);
         for (column, area) in self.columns(area, table) {
-            match column.cell {
-                Cell::Figure(figure) => drop(self.right_text(area, PLAIN, &figure(entry))),
+            let text = match column.cell {
+                Cell::Count(rays) => format::count(rays(entry)),
+                Cell::Stage(stage) => time(entry, entry.times.of(stage)),
+                Cell::Figure(figure) => figure(entry),
                 Cell::Times => {
                     let bar = area.columns(area.x + cell, area.width - cell);
                     let bar = bar.rows(area.y, self.line_height());
                     self.times(bar, entry, longest);
+                    continue;
                 }
-            }
+            };
+            self.right_text(area, PLAIN, &text);
         }
     }
 

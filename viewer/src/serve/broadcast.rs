@@ -11,6 +11,7 @@ use std::{
 
 use axum::{body::Bytes, extract::ws::Utf8Bytes};
 use rayon::ThreadPool;
+use serde::Serialize;
 use tokio::sync::watch;
 
 use super::{
@@ -387,34 +388,31 @@ impl Broadcaster {
         if sent.editor.as_ref() == Some(&editor) {
             return;
         }
-        if let Ok(text) = serde_json::to_string(&editor) {
-            self.editors.send_replace(text.into());
-        }
+        send(&self.editors, &editor);
         sent.editor = Some(editor);
     }
 
     /// Sends an inspected path, which all viewers then display; `None` makes them hide the displayed path.
     fn send_path(&self, inspected: Option<&InspectedPath>) {
-        if let Ok(text) = serde_json::to_string(&Path::of(inspected)) {
-            self.paths.send_replace(text.into());
-        }
+        send(&self.paths, &Path::of(inspected));
     }
 
     /// Sends the description of a pixel to all viewers.
     fn send_pixel(&self, info: &PixelInfo) {
         let compared = lock(&self.session).compared.as_ref().cloned();
         let frame = self.frame();
-        let description = frame.and_then(|frame| {
-            Some(PixelDescription {
-                pixel: info.pixel,
-                lines: describe(&frame, info.pixel, Some(info))?,
-                compared: compared
-                    .and_then(|image| describe_compared(&image, &frame, info.pixel, Some(info))),
-            })
-        });
-        let text = description.map(|description| serde_json::to_string(&description));
-        if let Some(Ok(text)) = text {
-            self.pixels.send_replace(text.into());
+        let Some(frame) = frame else {
+            return;
+        };
+        if let Some(lines) = describe(&frame, info.pixel, Some(info)) {
+            let compare = |image: Arc<_>| describe_compared(&image, &frame, info.pixel, Some(info));
+            let (pixel, compared) = (info.pixel, compared.and_then(compare));
+            let description = PixelDescription {
+                pixel,
+                lines,
+                compared,
+            };
+            send(&self.pixels, &description);
         }
     }
 
@@ -461,9 +459,7 @@ impl Broadcaster {
             problems: messages.problems(),
             scene_error: session.scene_error.as_deref(),
         };
-        if let Ok(text) = serde_json::to_string(&status) {
-            self.statuses.send_replace(text.into());
-        }
+        send(&self.statuses, &status);
     }
 
     /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
@@ -482,6 +478,13 @@ impl Broadcaster {
         lock(&self.frame)
             .as_ref()
             .map(|frame| frame.stats_in(look, false))
+    }
+}
+
+/// Sends a message as JSON to all viewers.
+fn send(viewers: &watch::Sender<Utf8Bytes>, message: &impl Serialize) {
+    if let Ok(text) = serde_json::to_string(message) {
+        viewers.send_replace(text.into());
     }
 }
 

@@ -33,16 +33,6 @@ pub(crate) enum RenderEvent {
     Ended,
 }
 
-impl RenderEvent {
-    pub(crate) fn message(message: impl Into<Message>) -> Self {
-        Self::Message(message.into())
-    }
-
-    pub(crate) fn problem(problem: impl Into<Message>) -> Self {
-        Self::Problem(problem.into())
-    }
-}
-
 /// A sender of events, which all background threads of a session share.
 #[derive(Clone)]
 pub(super) struct EventSender(Arc<Mutex<dyn Fn(RenderEvent) + Send>>);
@@ -63,12 +53,12 @@ impl EventSender {
     }
 
     pub(super) fn message(&self, message: impl Into<Message>) {
-        self.send(RenderEvent::message(message));
+        self.send(RenderEvent::Message(message.into()));
     }
 
     /// Displays a problem to the users, marked as an error.
     pub(super) fn problem(&self, problem: impl Into<Message>) {
-        self.send(RenderEvent::problem(problem));
+        self.send(RenderEvent::Problem(problem.into()));
     }
 }
 

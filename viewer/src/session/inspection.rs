@@ -150,7 +150,7 @@ impl Drop for Busy {
 /// Executes a request. Returns the event to report; an error becomes a problem to display.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::problem(error.to_string()))
+        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string().into()))
 }
 
 /// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a
@@ -184,7 +184,7 @@ fn try_trace(
             .and_then(|vertex| vertex.hit.as_ref());
         return Ok(match hit {
             Some(hit) => RenderEvent::Session(SessionEvent::Focus(hit.position)),
-            None => RenderEvent::message("nothing to focus on there".to_owned()),
+            None => RenderEvent::Message("nothing to focus on there".into()),
         });
     }
     let segments = path_record.project(inspector.camera());

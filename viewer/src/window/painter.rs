@@ -39,15 +39,6 @@ pub(super) struct Painter {
     has_failed: bool,
 }
 
-/// The result of a redraw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Painted {
-    /// The window shows the shapes, unless it is hidden.
-    Shown,
-    /// The window has another size by now, so that it must be redrawn.
-    Stale,
-}
-
 /// Maximum number of completions in one redraw. There are about two if the surface has the size of its window.
 const MAX_COMPLETIONS: u32 = 12;
 
@@ -168,7 +159,8 @@ impl Painter {
         Ok(())
     }
 
-    /// Applies changes of egui's textures, and draws its shapes. Draws nothing if the window is hidden.
+    /// Applies changes of egui's textures, and draws its shapes. Draws nothing if the window is hidden. Returns `false` if
+    /// the window has another size by now, so that it must be redrawn.
     ///
     /// # Errors
     /// The reason on one line if the graphics card has failed. All later calls do nothing.
@@ -177,16 +169,16 @@ impl Painter {
         primitives: &[ClippedPrimitive],
         textures: &TexturesDelta,
         pixels_per_point: f32,
-    ) -> Result<Painted, String> {
+    ) -> Result<bool, String> {
         if self.has_failed {
-            return Ok(Painted::Shown);
+            return Ok(true);
         }
         self.completions.store(0, Relaxed);
         let painted = catch_panics(|| self.try_to_paint(primitives, textures, pixels_per_point));
         self.completions.store(0, Relaxed);
         match painted.flatten() {
-            Err(reason) if reason.contains(STALE) => Ok(Painted::Stale),
-            painted => self.fail_on_error(painted).map(|()| Painted::Shown),
+            Err(reason) if reason.contains(STALE) => Ok(false),
+            painted => self.fail_on_error(painted).map(|()| true),
         }
     }
 

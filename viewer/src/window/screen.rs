@@ -14,11 +14,7 @@ use winit::{
     window::{Fullscreen, UserAttentionType, Window, WindowAttributes},
 };
 
-use super::{
-    Wake,
-    painter::{Painted, Painter},
-    theme::Fallback,
-};
+use super::{Wake, painter::Painter, theme::Fallback};
 use raysieve_scene::catch_panics::catch_panics;
 
 /// A window, its widgets, and its surface on the graphics card.
@@ -195,8 +191,7 @@ impl Screen {
         if width > 0 && height > 0 {
             self.painter.resize((width, height))?;
         }
-        let painted = (self.painter).paint(&primitives, &textures, pixels_per_point)?;
-        if painted == Painted::Stale {
+        if !(self.painter).paint(&primitives, &textures, pixels_per_point)? {
             self.refresh_soon();
         }
         Ok(())

@@ -107,16 +107,12 @@ impl PanelTexture {
     /// Copies the area of an image with `width` pixels per row to the texture.
     fn upload(&mut self, ui: &Ui, name: &str, rgba: &[u8], width: usize, area: Area) {
         let (x, y) = (area.x.max(0) as usize, area.y.max(0) as usize);
+        let pixels: &[Color32] = bytemuck::cast_slice(rgba);
+        let height = pixels.len() / width;
         let wide = (area.width.max(0) as usize).min(width - x);
-        let rows = rgba.chunks_exact(4 * width).skip(y);
-        let mut pixels = Vec::with_capacity(wide * area.height.max(0) as usize);
-        for row in rows.take(area.height.max(0) as usize) {
-            pixels.extend_from_slice(bytemuck::cast_slice::<u8, Color32>(
-                &row[4 * x..4 * (x + wide)],
-            ));
-        }
-        let high = pixels.len() / wide.max(1);
-        let image = ColorImage::new([wide, high], pixels);
+        let high = (area.height.max(0) as usize).min(height - y);
+        let image = ColorImage::new([width, height], pixels.to_vec());
+        let image = image.region_by_pixels([x, y], [wide, high]);
         match &mut self.texture {
             Some(texture) => texture.set(image, TextureOptions::NEAREST),
             None => {
