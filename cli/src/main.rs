@@ -48,7 +48,7 @@ use raysieve_scene::atomic_file;
 use raysieve_viewer::serve::Server;
 #[cfg(feature = "window")]
 use raysieve_viewer::{
-    session::ViewOptions,
+    session::{Ended, ViewOptions},
     window::{self, Stopper, WindowOutcome},
 };
 use signals::Signals;
@@ -218,22 +218,22 @@ fn show_window(
     let signals = Signals::watch()?;
     let receive_stopper = |stopper: Stopper| signals.on_first(move || stopper.stop());
     match window::run(renderer, scene, options, receive_stopper)? {
-        WindowOutcome::Closed { mut renderer } => {
+        WindowOutcome::Closed(Ended {
+            mut renderer,
+            error: Some(error),
+        }) => Err(failure::save_part(
+            error.into(),
+            &mut renderer,
+            Some(scene),
+            outputs,
+        )),
+        WindowOutcome::Closed(Ended { mut renderer, .. }) => {
             headless::report(&mut renderer, outputs)?;
             Ok(match signals.were_received() {
                 true => Ending::Interrupted,
                 false => Ending::Done,
             })
         }
-        WindowOutcome::AllGpusFailed {
-            mut renderer,
-            error,
-        } => Err(failure::save_part(
-            error.into(),
-            &mut renderer,
-            Some(scene),
-            outputs,
-        )),
         WindowOutcome::NoWindow { renderer, reason } => {
             note(&format!(
                 "no window: {reason}; rendering to {}",
@@ -244,7 +244,7 @@ fn show_window(
             if outputs.compared.is_some() {
                 atomic_file::check_place(&compare::map_path(&outputs.picture))?;
             }
-            headless::render(renderer, scene, &[], outputs, None, None, &signals)
+            headless::render(*renderer, scene, &[], outputs, None, None, &signals)
         }
     }
 }

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use raysieve::{inspect::aovs::Aovs, render::renderer::Renderer};
 use raysieve_scene::Scene;
-use raysieve_viewer::{
-    serve::{PageOutcome, Server},
-    session::ViewOptions,
-};
+use raysieve_viewer::{serve::Server, session::ViewOptions};
 
 use crate::{
     Ending,
@@ -40,20 +37,17 @@ pub(crate) fn show(
     let stopper = server.stopper();
     signals.on_first(move || stopper.stop());
     note(&format!("page: {}", server.url()));
-    let (mut renderer, scene) = match server.run(renderer, scene, options)? {
-        PageOutcome::Stopped(renderer, scene) => (*renderer, scene),
-        PageOutcome::AllGpusFailed {
-            mut renderer,
-            error,
-        } => {
-            return Err(failure::save_part(
-                error.into(),
-                &mut renderer,
-                Some(scene),
-                outputs,
-            ));
-        }
-    };
+    let (ended, last_scene) = server.run(renderer, scene, options)?;
+    let mut renderer = *ended.renderer;
+    if let Some(error) = ended.error {
+        return Err(failure::save_part(
+            error.into(),
+            &mut renderer,
+            Some(scene),
+            outputs,
+        ));
+    }
+    let scene = last_scene;
     if !writes_picture {
         return report(&mut renderer, outputs).map(|_| Ending::Done);
     }

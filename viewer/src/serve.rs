@@ -23,7 +23,7 @@ use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
 use crate::{
     Address, Error,
     error::report,
-    session::{Session, ViewOptions},
+    session::{Ended, Session, ViewOptions},
 };
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text, escaped};
@@ -34,21 +34,6 @@ pub struct Server {
     access: Access,
     url: String,
     stopper: Stopper,
-}
-
-/// The reason why a server ended, with its renderer.
-pub enum PageOutcome {
-    /// The server was stopped by a [`Stopper`]. The scene is the last one, with the viewers' material edits. The
-    /// renderer's film may be a smaller preview of that scene, or lack edits that were made just before.
-    Stopped(Box<Renderer>, Arc<Scene>),
-    /// All GPUs have failed, and the CPU does not continue: see [`Renderer::all_gpus_failed`].
-    AllGpusFailed {
-        /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
-        /// which lacks the samples rendered since that copy.
-        renderer: Box<Renderer>,
-        /// The error that ended the render.
-        error: Error,
-    },
 }
 
 /// A handle that stops a server from any thread.
@@ -127,16 +112,18 @@ impl Server {
     /// fails. A complete render does not end the server. Edits that are not saved then are kept in a new scene file next
     /// to the scene, and reported to standard error.
     ///
+    /// Returns the renderer and the last scene, with the viewers' edits. The film may be a smaller preview of that scene, or
+    /// lack edits that were made just before.
+    ///
     /// # Errors
-    /// The error that ended the render, except for [`PageOutcome::AllGpusFailed`]. [`Error::Window`] if the render
-    /// thread panicked. [`Error::Serve`] if the page cannot be served, for example because the system has no free
+    /// The error that ended the render, unless all GPUs have failed. [`Error::Window`] if the render thread panicked. [`Error::Serve`] if the page cannot be served, for example because the system has no free
     /// threads.
     pub fn run(
         self,
         renderer: Renderer,
         scene: &Arc<Scene>,
         options: ViewOptions,
-    ) -> Result<PageOutcome, Error> {
+    ) -> Result<(Ended, Arc<Scene>), Error> {
         let Server {
             listener,
             access,
@@ -177,14 +164,7 @@ impl Server {
         let ended = session.finish(unsaved, None)?;
         served?;
         thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
-        let renderer = ended.renderer;
-        match ended.error {
-            None => Ok(PageOutcome::Stopped(renderer, scene)),
-            Some(error) if renderer.all_gpus_failed() => {
-                Ok(PageOutcome::AllGpusFailed { renderer, error })
-            }
-            Some(error) => Err(error),
-        }
+        Ok((ended.checked()?, scene))
     }
 }
 

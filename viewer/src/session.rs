@@ -42,7 +42,8 @@ pub(crate) use inspection::SceneView;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
-pub(crate) use render_thread::{Ended, RequestedFilm, State};
+pub use render_thread::Ended;
+pub(crate) use render_thread::{RequestedFilm, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 

@@ -37,24 +37,13 @@ use raysieve_scene::{Scene, catch_panics::catch_panics};
 
 /// The reason why the window ended, with its renderer.
 pub enum WindowOutcome {
-    /// The user or a [`Stopper`] closed the window.
-    Closed {
-        /// The renderer with the film at the time of closing, which may be a smaller preview. The scene is the last one
-        /// displayed, which the user may have opened or edited.
-        renderer: Renderer,
-    },
-    /// All GPUs have failed, and the CPU does not continue: see [`Renderer::all_gpus_failed`].
-    AllGpusFailed {
-        /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
-        /// which lacks the samples rendered since that copy.
-        renderer: Renderer,
-        /// The error that ended the render.
-        error: Error,
-    },
+    /// The user or a [`Stopper`] closed the window, or all GPUs have failed. The film is that at the time of closing, which
+    /// may be a smaller preview. The scene is the last one displayed, which the user may have opened or edited.
+    Closed(Ended),
     /// No window could be opened; nothing has been rendered.
     NoWindow {
         /// The unchanged renderer.
-        renderer: Renderer,
+        renderer: Box<Renderer>,
         /// Reason why no window could be opened, in one line.
         reason: String,
     },
@@ -79,7 +68,7 @@ impl Stopper {
 /// `receive_stopper` is called before the window opens, unless the display cannot be reached.
 ///
 /// # Errors
-/// The error that ended the render, except for [`WindowOutcome::AllGpusFailed`]. If the render has not failed, the
+/// The error that ended the render, unless all GPUs have failed. If the render has not failed, the
 /// error of a picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, for
 /// example because another program destroyed it, or the render thread or a saving thread panicked. Unsaved changes of
 /// the scene are kept when the render fails or the window is lost, and edits when it is stopped.
@@ -94,7 +83,10 @@ pub fn run(
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
     let event_loop = match event_loop {
         Ok(event_loop) => event_loop,
-        Err(reason) => return Ok(WindowOutcome::NoWindow { renderer, reason }),
+        Err(reason) => {
+            let renderer = Box::new(renderer);
+            return Ok(WindowOutcome::NoWindow { renderer, reason });
+        }
     };
     let wake = event_loop.create_proxy();
     receive_stopper(Stopper(wake.clone()));
@@ -109,22 +101,15 @@ pub fn run(
     });
     match app.state {
         WindowState::Open(viewer) => {
-            let Ended { renderer, error } = viewer.close()?;
-            let renderer = *renderer;
-            match error {
-                None => ended.map(|()| WindowOutcome::Closed { renderer }),
-                Some(error) if renderer.all_gpus_failed() => {
-                    Ok(WindowOutcome::AllGpusFailed { renderer, error })
-                }
-                Some(error) => Err(error),
+            let closed = viewer.close()?.checked()?;
+            if closed.error.is_none() {
+                ended?;
             }
+            Ok(WindowOutcome::Closed(closed))
         }
-        WindowState::NoWindow(renderer, reason) => Ok(WindowOutcome::NoWindow {
-            renderer: *renderer,
-            reason,
-        }),
+        WindowState::NoWindow(renderer, reason) => Ok(WindowOutcome::NoWindow { renderer, reason }),
         WindowState::Waiting(renderer) => Ok(WindowOutcome::NoWindow {
-            renderer: *renderer,
+            renderer,
             reason: match ended {
                 Ok(()) => "the display closed it".to_owned(),
                 Err(error) => error.to_string(),

@@ -348,6 +348,48 @@ impl Drawing<'_> {
         self.write(x, area.y, color, text);
         x
     }
+
+    pub(super) fn strategy_headings(&mut self, area: Area) {
+        let title = "strategies, in turns";
+        self.strategy_cells(area, DIM, title, |(heading, ..)| (*heading).to_owned());
+    }
+
+    /// Draws the texts of a strategy's row. The fastest strategies are highlighted, and the one in use is marked.
+    pub(super) fn strategy_texts(&mut self, area: Area, row: &StrategyComparison) {
+        let color = match (row.is_fastest, row.is_current) {
+            (true, _) => ACCENT,
+            (false, true) => BRIGHT,
+            (false, false) => PLAIN,
+        };
+        let mark = if row.is_current { "›" } else { "" };
+        let name = format!("{mark}{}", row.strategy);
+        self.strategy_cells(area, color, &name, |(_, _, text)| text(row));
+    }
+
+    /// Draws a row in one color: a name, left-aligned, and the text of each column, right-aligned.
+    fn strategy_cells(
+        &mut self,
+        area: Area,
+        color: Color,
+        name: &str,
+        text: impl Fn(&StrategyColumn) -> String,
+    ) {
+        let cell = self.type_face.cell_width;
+        let cells = area.width / cell;
+        let name: String = name.chars().take(cells as usize).collect();
+        self.write(area.x, area.y, color, &name);
+        let columns = fitting(
+            STRATEGY_COLUMNS.iter().collect(),
+            |column| column.1,
+            cells - NAME_WIDTH,
+        );
+        let mut x = area.x + NAME_WIDTH * cell;
+        for (column, width) in columns {
+            let width = width * cell;
+            self.right_text(area.columns(x, width), color, &text(column));
+            x += width;
+        }
+    }
 }
 
 /// A column of the table of strategies: its heading, its size, and the text of its cells.
@@ -392,48 +434,4 @@ pub(super) fn strategy_rows(strategies: &[StrategyComparison]) -> Vec<Row<'_>> {
         .into_iter()
         .chain(rows.map(|row| Row::Strategy(row, fastest)))
         .collect()
-}
-
-impl Drawing<'_> {
-    pub(super) fn strategy_headings(&mut self, area: Area) {
-        let title = "strategies, in turns";
-        self.strategy_cells(area, DIM, title, |(heading, ..)| (*heading).to_owned());
-    }
-
-    /// Draws the texts of a strategy's row. The fastest strategies are highlighted, and the one in use is marked.
-    pub(super) fn strategy_texts(&mut self, area: Area, row: &StrategyComparison) {
-        let color = match (row.is_fastest, row.is_current) {
-            (true, _) => ACCENT,
-            (false, true) => BRIGHT,
-            (false, false) => PLAIN,
-        };
-        let mark = if row.is_current { "›" } else { "" };
-        let name = format!("{mark}{}", row.strategy);
-        self.strategy_cells(area, color, &name, |(_, _, text)| text(row));
-    }
-
-    /// Draws a row in one color: a name, left-aligned, and the text of each column, right-aligned.
-    fn strategy_cells(
-        &mut self,
-        area: Area,
-        color: Color,
-        name: &str,
-        text: impl Fn(&StrategyColumn) -> String,
-    ) {
-        let cell = self.type_face.cell_width;
-        let cells = area.width / cell;
-        let name: String = name.chars().take(cells as usize).collect();
-        self.write(area.x, area.y, color, &name);
-        let columns = fitting(
-            STRATEGY_COLUMNS.iter().collect(),
-            |column| column.1,
-            cells - NAME_WIDTH,
-        );
-        let mut x = area.x + NAME_WIDTH * cell;
-        for (column, width) in columns {
-            let width = width * cell;
-            self.right_text(area.columns(x, width), color, &text(column));
-            x += width;
-        }
-    }
 }

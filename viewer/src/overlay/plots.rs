@@ -165,48 +165,7 @@ impl Drawing<'_> {
                 .fill(interval.rows(area.y + third, third.max(1)), BRIGHT, 1.0);
         }
     }
-}
 
-/// A logarithmic scale from one positive value to a larger one.
-struct Scale {
-    low: f64,
-    decades: f64,
-}
-
-impl Scale {
-    /// Creates a scale that begins with `low` and ends with `high`, both above 0.
-    fn new(low: f64, high: f64) -> Self {
-        let low = low.max(f64::MIN_POSITIVE);
-        let decades = (high / low).log10().max(1e-6);
-        Self { low, decades }
-    }
-
-    /// Returns the place of a value: 0 at the beginning of the scale, and 1 at its end.
-    fn place(&self, value: f64) -> f64 {
-        ((value / self.low).log10() / self.decades).clamp(0.0, 1.0)
-    }
-
-    /// Yields the powers of ten on the scale.
-    fn powers(&self) -> impl Iterator<Item = f64> {
-        let first = self.low.log10();
-        let powers = first.ceil() as i32..=(first + self.decades).floor() as i32;
-        powers.map(|power| 10_f64.powi(power))
-    }
-}
-
-/// Background color of bars and of graphs.
-pub(super) const TRACK: Color = [62, 68, 80];
-/// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
-/// depend on the line height instead.
-pub(super) const BAR_HEIGHT: f32 = 3.0;
-/// Unit of the vertical spacing around bars, in pixels at scale 1.
-pub(super) const ROW_GAP: f32 = 4.0;
-/// Height of the graph in pixels at scale 1, without its heading.
-pub(super) const GRAPH_HEIGHT: f32 = 28.0;
-/// Line width of the graph in pixels at scale 1.
-pub(super) const GRAPH_LINE: f32 = 1.5;
-
-impl Drawing<'_> {
     /// Draws a thin progress bar over the width of `area`. `progress` is clamped to 0..=1, and 1 is a full bar.
     pub(super) fn progress(&mut self, area: Area, progress: f64) {
         let height = self.pixels(BAR_HEIGHT - 1.0).max(1);
@@ -253,6 +212,45 @@ impl Drawing<'_> {
         }
     }
 }
+
+/// A logarithmic scale from one positive value to a larger one.
+struct Scale {
+    low: f64,
+    decades: f64,
+}
+
+impl Scale {
+    /// Creates a scale that begins with `low` and ends with `high`, both above 0.
+    fn new(low: f64, high: f64) -> Self {
+        let low = low.max(f64::MIN_POSITIVE);
+        let decades = (high / low).log10().max(1e-6);
+        Self { low, decades }
+    }
+
+    /// Returns the place of a value: 0 at the beginning of the scale, and 1 at its end.
+    fn place(&self, value: f64) -> f64 {
+        ((value / self.low).log10() / self.decades).clamp(0.0, 1.0)
+    }
+
+    /// Yields the powers of ten on the scale.
+    fn powers(&self) -> impl Iterator<Item = f64> {
+        let first = self.low.log10();
+        let powers = first.ceil() as i32..=(first + self.decades).floor() as i32;
+        powers.map(|power| 10_f64.powi(power))
+    }
+}
+
+/// Background color of bars and of graphs.
+pub(super) const TRACK: Color = [62, 68, 80];
+/// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
+/// depend on the line height instead.
+pub(super) const BAR_HEIGHT: f32 = 3.0;
+/// Unit of the vertical spacing around bars, in pixels at scale 1.
+pub(super) const ROW_GAP: f32 = 4.0;
+/// Height of the graph in pixels at scale 1, without its heading.
+pub(super) const GRAPH_HEIGHT: f32 = 28.0;
+/// Line width of the graph in pixels at scale 1.
+pub(super) const GRAPH_LINE: f32 = 1.5;
 
 /// Fills an area from the left with adjacent pieces, given as fractions of its width and colors. Cuts off what exceeds
 /// the width.

@@ -56,11 +56,22 @@ pub(crate) enum State {
     Done,
 }
 
-/// The result of a render thread that has ended without a panic.
-pub(crate) struct Ended {
-    pub(crate) renderer: Box<Renderer>,
-    /// Error that ended the render; `None` if the session ended the thread.
-    pub(crate) error: Option<Error>,
+/// The result of a render that was displayed.
+pub struct Ended {
+    /// The renderer, with its film.
+    pub renderer: Box<Renderer>,
+    /// Error that ended the render; `None` if the user or the program did. After [`Renderer::all_gpus_failed`], the
+    /// renderer cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory, which lacks the
+    /// samples rendered since that copy.
+    pub error: Option<Error>,
+}
+
+impl Ended {
+    /// Returns the error that ended the render, unless all GPUs have failed, so that there is a film to save.
+    pub(crate) fn checked(mut self) -> Result<Self, Error> {
+        let may_save = self.renderer.all_gpus_failed();
+        self.error.take_if(|_| !may_save).map_or(Ok(self), Err)
+    }
 }
 
 /// Returns whether the render has failed, given the result of a render thread that has ended.

@@ -243,22 +243,7 @@ impl Session {
             self.debug_view = DebugView::Light;
         }
     }
-}
 
-/// Difference in seconds up to which two times count as the same: half the millisecond to which users set a time.
-const TIME_TOLERANCE: f64 = 0.0005;
-
-/// Returns the time in seconds at which a scene is shown, `None` for the rest pose, and the index of its animation.
-pub(super) fn shown_time(scene: &Scene) -> (Option<f64>, Option<usize>) {
-    let timeline = scene.timeline.as_ref();
-    timeline.map_or((None, None), |shown| (shown.time, shown.chosen))
-}
-
-/// Message if no image to compare with was given.
-pub(crate) const NOTHING_TO_COMPARE: &str =
-    "nothing to compare with; start raysieve with --compare and an .exr or .png";
-
-impl Session {
     /// Renders only the pixels between two corners, given by column and row, which belong to the region; corners
     /// outside the picture are moved to its edge. Returns a message.
     pub(crate) fn set_region(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Message> {
@@ -304,3 +289,16 @@ impl Session {
         }
     }
 }
+
+/// Difference in seconds up to which two times count as the same: half the millisecond to which users set a time.
+const TIME_TOLERANCE: f64 = 0.0005;
+
+/// Returns the time in seconds at which a scene is shown, `None` for the rest pose, and the index of its animation.
+pub(super) fn shown_time(scene: &Scene) -> (Option<f64>, Option<usize>) {
+    let timeline = scene.timeline.as_ref();
+    timeline.map_or((None, None), |shown| (shown.time, shown.chosen))
+}
+
+/// Message if no image to compare with was given.
+pub(crate) const NOTHING_TO_COMPARE: &str =
+    "nothing to compare with; start raysieve with --compare and an .exr or .png";

@@ -126,9 +126,7 @@ impl RenderThreadState {
             kept.map(|(_, preview)| Preview::clone(preview))
         })
     }
-}
 
-impl RenderThreadState {
     /// Continues the render on the CPU after all GPUs have failed with `error`, and displays that. The film of the whole
     /// picture continues if a region was rendered, and the one that was set aside if strategies were compared.
     ///

@@ -18,14 +18,6 @@ use crate::{
 };
 use raysieve::inspect::path_record::{PathRecord, PathVertex, SegmentKind};
 
-/// Color of a path's segments between two vertices.
-const PATH: Color = parsed(chart::PATH);
-/// Color of the last segment of a path that left the scene.
-const MISSED: Color = parsed(chart::MISSED);
-/// Color of unblocked shadow rays.
-const LIGHT: Color = parsed(chart::LIGHT);
-/// Color of blocked shadow rays.
-const BLOCKED: Color = parsed(chart::BLOCKED);
 /// Color of the outlines below a path's segments.
 const OUTLINE: Color32 = Color32::from_rgb(14, 17, 23);
 
@@ -119,12 +111,12 @@ impl View {
 }
 
 fn line_color(kind: SegmentKind) -> Color {
-    match kind {
-        SegmentKind::Path => PATH,
-        SegmentKind::Missed => MISSED,
-        SegmentKind::Light => LIGHT,
-        SegmentKind::Blocked => BLOCKED,
-    }
+    parsed(match kind {
+        SegmentKind::Path => chart::PATH,
+        SegmentKind::Missed => chart::MISSED,
+        SegmentKind::Light => chart::LIGHT,
+        SegmentKind::Blocked => chart::BLOCKED,
+    })
 }
 
 fn lines(ui: &Ui, record: &PathRecord) -> Vec<LayoutJob> {
@@ -181,9 +173,12 @@ fn vertex_line((bounce, vertex): (usize, &PathVertex)) -> Vec<(Color, String)> {
         line.push((BRIGHT, format!(" emits {emission:.4}")));
     }
     match &vertex.light_sample {
-        Some(probe) if probe.blocked => line.push((BLOCKED, " direct light blocked".to_owned())),
+        Some(probe) if probe.blocked => line.push((
+            line_color(SegmentKind::Blocked),
+            " direct light blocked".to_owned(),
+        )),
         Some(probe) => line.push((
-            LIGHT,
+            line_color(SegmentKind::Light),
             format!(" direct light {:.4}", probe.light.max_element()),
         )),
         None => {}

@@ -196,21 +196,7 @@ impl Viewer {
             Err(error) => self.say_problem(error.to_string()),
         }
     }
-}
 
-/// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
-pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
-    save.join().unwrap_or_else(|panic| {
-        Err(Error::Window {
-            problem: panic_text(&*panic),
-        })
-    })
-}
-
-/// Endings of files that can be opened, for people.
-const OPENED: &str = ".ron, .xml, .pbrt, .glb, .gltf, .obj or .ply, or an image to compare with";
-
-impl Viewer {
     /// Lets the user type the name of a file.
     pub(super) fn ask_typed_name(&mut self, purpose: Purpose, proposed: String) {
         let scene = &self.session.scene.path;
@@ -267,14 +253,7 @@ impl Viewer {
             }
         }
     }
-}
 
-/// Returns whether a file or folder is at `path`, or may be.
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-impl Viewer {
     /// Opens a dialog for a file to open, unless a dialog is open. `Wake::Chosen` follows. Lets the user type a name in
     /// the window instead if no dialog could be opened before.
     pub(super) fn ask_to_open(&mut self) {
@@ -336,4 +315,21 @@ impl Viewer {
             Err(error) => self.say_problem(error.to_string()),
         }
     }
+}
+
+/// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
+pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
+    save.join().unwrap_or_else(|panic| {
+        Err(Error::Window {
+            problem: panic_text(&*panic),
+        })
+    })
+}
+
+/// Endings of files that can be opened, for people.
+const OPENED: &str = ".ron, .xml, .pbrt, .glb, .gltf, .obj or .ply, or an image to compare with";
+
+/// Returns whether a file or folder is at `path`, or may be.
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
