@@ -212,7 +212,7 @@ pub(crate) fn a_graph_is_given_the_workspace_of_any_operation(gpu: &Gpu) {
         gather.items(
             stream,
             &items,
-            &offsets.slice(..2),
+            offsets.slice(..2),
             Count::All,
             &mut gathered,
             of_gather,
