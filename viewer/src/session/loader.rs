@@ -1,14 +1,15 @@
 //! Loads scenes while another one is rendered: when its files change, when a user opens another one, or when its
 //! animations are shown at another time. Also prepares renderers for edited scenes.
 //!
-//! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It looks at
-//! the metadata of the files a few times per second. Unlike notifications, this works on network drives, for files that
-//! editors replace by renaming, and for folders that go and come back.
+//! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It
+//! watches the folders of the files instead of the files, because editors replace files by renaming. A notification
+//! only triggers a check; the files themselves tell whether they have changed.
 
 mod poses;
 
 use std::{
-    io,
+    collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -16,6 +17,11 @@ use std::{
     },
     thread,
     time::{Duration, Instant},
+};
+
+use notify_debouncer_mini::{
+    Debouncer, new_debouncer,
+    notify::{self, RecommendedWatcher, RecursiveMode},
 };
 
 use self::poses::read_file;
@@ -26,7 +32,9 @@ use raysieve::{
     accel::trees::SceneBvhs,
     render::renderer::{BackendChoice, Renderer, Settings},
 };
-use raysieve_scene::{LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides};
+use raysieve_scene::{
+    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of,
+};
 
 /// A scene that has been loaded or edited, ready to be displayed.
 pub(crate) struct Loaded {
@@ -60,6 +68,8 @@ pub(super) struct Loader(Sender<LoadRequest>);
 /// A request to the loader thread: to load files, to prepare a renderer for edits, to pose the scene, to note that
 /// edits were saved, or to end.
 pub(super) enum LoadRequest {
+    /// Loads scenes again whose files have changed, because a watched folder has.
+    CheckFiles,
     /// Loads this scene or model file, which a user opened. `SessionEvent::Loaded` or a message follows.
     Open(PathBuf),
     /// Prepares a renderer for the first scene, which is the second with edits. Ignored unless the second is
@@ -84,18 +94,13 @@ pub(super) enum LoadRequest {
     End,
 }
 
-/// Time between two looks at the files. If looking takes long, the time is longer.
-const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Minimum time between two looks, as a multiple of the duration of one.
-const CHECK_SHARE: u32 = 100;
-
-/// Time from the discovery of a change until the file is read, so that programs can finish writing it.
-const SETTLE_TIME: Duration = Duration::from_millis(100);
+/// Time between a change in a watched folder and the check of the files. While changes continue, the check repeats.
+const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
 impl Loader {
-    /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are sent to the
-    /// session.
+    /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are sent to
+    /// the session. If the files cannot be watched, a message says so, and the thread works without
+    /// watching.
     pub(super) fn start(
         scene: Arc<Scene>,
         trees: Option<Arc<SceneBvhs>>,
@@ -105,6 +110,9 @@ impl Loader {
         events: EventSender,
     ) -> io::Result<Self> {
         let (sender, requests) = mpsc::channel();
+        let notifications = sender.clone();
+        let notify_change = move |_| drop(notifications.send(LoadRequest::CheckFiles));
+        let watcher = watches.then(|| new_debouncer(DEBOUNCE_TIME, notify_change));
         let state = LoaderState {
             files: scene.files.clone(),
             unopened: None,
@@ -119,7 +127,9 @@ impl Loader {
             pose: None,
             posed: None,
             poses: None,
-            check_due: watches.then(Instant::now),
+            watcher,
+            wanted: BTreeSet::new(),
+            watched: BTreeSet::new(),
             events,
         };
         let thread = thread::Builder::new().name("load".to_owned());
@@ -168,14 +178,23 @@ struct LoaderState {
     /// Target error of each new renderer; see [`Renderer::set_noise`].
     noise: Option<f32>,
     settings: Settings,
-    /// Time of the next look at the files; `None` if the user disabled watching.
-    check_due: Option<Instant>,
+    /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
+    watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
+    /// Folders to watch, see [`LoaderState::wanted_folders`].
+    wanted: BTreeSet<PathBuf>,
+    /// Folders that are being watched; those that the system refuses to watch are missing.
+    watched: BTreeSet<PathBuf>,
     events: EventSender,
 }
 
 impl LoaderState {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
+        self.watch();
+        // A file may have changed before it was watched.
+        if matches!(self.watcher, Some(Ok(_))) {
+            self.load_changed();
+        }
         while let Ok(mut request) = self.next_request(requests) {
             // Of several pending edits, only the last is applied.
             while let LoadRequest::Edit(edited, read) = &request {
@@ -186,11 +205,17 @@ impl LoaderState {
                     break;
                 };
                 match next {
+                    LoadRequest::CheckFiles => {
+                        if self.have_files_changed() || self.have_unopened_files_changed() {
+                            request = LoadRequest::CheckFiles;
+                        }
+                    }
                     LoadRequest::Pose(pose) => self.pose = Some(pose),
                     next => request = next,
                 }
             }
             match request {
+                LoadRequest::CheckFiles => self.check_files(),
                 LoadRequest::Open(path) => self.load(&path, LoadReason::Opened),
                 LoadRequest::Pose(pose) => self.pose = Some(pose),
                 // The pose has the edits too.
@@ -209,6 +234,8 @@ impl LoaderState {
                     if !Arc::ptr_eq(&scene, &self.scene) {
                         self.edit(scene);
                     }
+                    // The folder of the file may have been replaced, and its watch lost.
+                    self.follow_folders();
                 }
                 LoadRequest::UseCpu => {
                     self.settings.backend = BackendChoice::Cpu;
@@ -251,15 +278,22 @@ impl LoaderState {
         files.any(SceneFile::has_changed)
     }
 
+    /// Watches folders that have come back, and loads scenes again whose files have changed.
+    fn check_files(&mut self) {
+        self.follow_folders();
+        self.load_changed();
+    }
+
+    /// Watches other folders if those of the files have gone or come back.
+    fn follow_folders(&mut self) {
+        if self.watcher.is_some() && self.wanted_folders() != self.wanted {
+            self.watch();
+        }
+    }
+
     /// Loads the displayed scene again if one of its files has changed, and opens again the scene that could not be
     /// opened if one of its files has.
     fn load_changed(&mut self) {
-        let begun = Instant::now();
-        let has_changed = self.have_files_changed() || self.have_unopened_files_changed();
-        let pause = CHECK_INTERVAL.max(CHECK_SHARE * begun.elapsed());
-        if has_changed {
-            thread::sleep(SETTLE_TIME);
-        }
         if self.have_files_changed() {
             let path = self.read.path.clone();
             self.load(&path, LoadReason::Changed);
@@ -269,7 +303,6 @@ impl LoaderState {
         {
             self.load(&path, LoadReason::Opened);
         }
-        self.check_due = Some(Instant::now() + pause);
     }
 
     /// Prepares a renderer for an edited scene, and sends both or a message with the error.
@@ -315,6 +348,7 @@ impl LoaderState {
             let behind: Vec<_> = behind.into_iter().flatten().collect();
             self.files = files.into_iter().chain(behind).collect();
         }
+        self.watch();
         let loaded = scene.and_then(|scene| self.loaded(scene, reason));
         match loaded {
             Ok(loaded) => {
@@ -324,6 +358,7 @@ impl LoaderState {
                     self.first = options;
                     self.files = files;
                     self.pose = None;
+                    self.watch();
                 }
                 // It has the earlier contents of the file, or another file.
                 self.poses = None;
@@ -388,6 +423,47 @@ impl LoaderState {
             reason,
         })
     }
+
+    /// Returns the folders to watch: those of the files of the displayed scene and of one that could not be opened.
+    fn wanted_folders(&self) -> BTreeSet<PathBuf> {
+        let unopened = self.unopened.iter().flat_map(|(_, files)| files);
+        self.files
+            .iter()
+            .chain(unopened)
+            .flat_map(folders)
+            .collect()
+    }
+
+    /// Watches exactly the folders that contain the files of the displayed scene and of one that could not be opened.
+    /// Sends a message for each existing folder that cannot be watched, or if watching is impossible. Does nothing if
+    /// the user disabled watching.
+    fn watch(&mut self) {
+        let wanted = self.wanted_folders();
+        let watcher = match &mut self.watcher {
+            None => return,
+            Some(Ok(watcher)) => watcher.watcher(),
+            Some(Err(error)) => {
+                let line = format!("cannot watch the scene's files for changes: {error}");
+                return self.events.problem(line);
+            }
+        };
+        for gone in self.watched.difference(&wanted) {
+            // The folder may have been removed, and its watch with it.
+            let _ = watcher.unwatch(gone);
+        }
+        let mut watched = BTreeSet::new();
+        for folder in wanted.clone() {
+            let seen = self.watched.contains(&folder)
+                || watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok();
+            if seen {
+                watched.insert(folder);
+            } else if folder.is_dir() {
+                let line = format!("cannot watch {} for changes", folder.display());
+                self.events.problem(line);
+            }
+        }
+        (self.wanted, self.watched) = (wanted, watched);
+    }
 }
 
 /// Returns the choices among what its file offers that show this scene. It was opened with the choices `first`.
@@ -401,6 +477,22 @@ pub(super) fn shown_options(first: &LoadOptions, scene: &Scene) -> LoadOptions {
         time: shown.time,
         ..first.clone()
     }
+}
+
+/// Returns the folder of the file's path, or the nearest existing one above it if it does not exist. The folder of the
+/// file to which the path leads through symbolic links follows. It is equal to the first without such links, and missing
+/// if the file does not exist.
+fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
+    let own = folder_of(&file.path);
+    let own = std::path::absolute(own).unwrap_or_else(|_| own.to_owned());
+    let existing = own
+        .ancestors()
+        .find_map(|folder| fs::canonicalize(folder).ok());
+    let own = existing.unwrap_or(own);
+    let real = fs::canonicalize(&file.path).ok();
+    [own]
+        .into_iter()
+        .chain(real.map(|real| folder_of(&real).to_owned()))
 }
 
 /// Returns whether both scenes can share a renderer, because they differ at most in camera and display settings. Frames

@@ -53,21 +53,18 @@ impl PoseTime {
 }
 
 impl LoaderState {
-    /// Waits for the next request and returns it. Meanwhile shows a requested pose once it is due, and loads files that have
-    /// changed.
+    /// Waits for the next request and returns it. Meanwhile shows a requested pose once it is due.
     pub(super) fn next_request(
         &mut self,
         requests: &Receiver<LoadRequest>,
     ) -> Result<LoadRequest, RecvError> {
         loop {
-            let due = self.pose_due().into_iter().chain(self.check_due).min();
-            let Some(due) = due else {
+            let Some(due) = self.pose_due() else {
                 return requests.recv();
             };
             match requests.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(request) => return Ok(request),
-                Err(RecvTimeoutError::Timeout) if self.is_pose_due() => self.show_pose(),
-                Err(RecvTimeoutError::Timeout) => self.load_changed(),
+                Err(RecvTimeoutError::Timeout) => self.show_pose(),
                 Err(RecvTimeoutError::Disconnected) => return Err(RecvError),
             }
         }
