@@ -10,7 +10,7 @@
 //          ─ block (8 warps, one by one) ─ all blocks (as in `fold_blocks`)
 #pragma once
 
-#include "in_order.cuh"
+#include "ordered_look_back.cuh"
 #include "portions.cuh"
 
 constexpr u32 SEGMENT_ITEMS = LANE_ROWS * WARP_THREADS * LANE_ITEMS;
@@ -102,51 +102,70 @@ struct Reduction {
     }
 };
 
-// Combines the results of all blocks in every thread of this block: adjacent ones in a thread, pairwise in a warp, and
-// one by one over the warps. Contains one barrier.
+// Combines the results of all blocks in every thread of this block, as soon as they are published: adjacent ones in a
+// thread, pairwise in a warp, and one by one over the warps. Contains one barrier.
 template <class Monoid>
-__device__ __forceinline__ typename Monoid::Value fold_blocks(const typename Monoid::Value *results, u32 blocks)
+__device__ __forceinline__ typename Monoid::Value fold_blocks(const u64 *states, u32 epoch, u32 blocks)
 {
+    using Result = WideState<typename Monoid::Value>;
+    constexpr u32 BATCH = Result::WORDS <= 2 ? 8 : Result::WORDS <= 4 ? 4 : 1;  // results that a thread reads at once
     const u32 share = (blocks + BLOCK_THREADS - 1) / BLOCK_THREADS;
-    typename Monoid::Value value = Monoid::identity();
     const u32 end = min(blocks, (threadIdx.x + 1) * share);
-    for (u32 block = threadIdx.x * share; block < end; block++) value = Monoid::combine(value, results[block]);
+    typename Monoid::Value value = Monoid::identity();
+    for (u32 first = threadIdx.x * share; first < end; first += BATCH) {
+        Result results[BATCH];
+#pragma unroll
+        for (u32 each = 0; each < BATCH; each++)
+            if (first + each < end) results[each].load(states + (u64)(first + each) * Result::WORDS);
+#pragma unroll
+        for (u32 each = 0; each < BATCH; each++) {
+            if (first + each >= end) continue;
+            while (results[each].status(epoch) == PENDING)
+                results[each].load(states + (u64)(first + each) * Result::WORDS);
+            value = Monoid::combine(value, results[each].value());
+        }
+    }
+    __syncwarp();
     return block_fold_of_warps<Monoid>(warp_fold_in_order<Monoid>(value)).total;
 }
 
-// Combines all items and calls put(result) in one thread of the grid. The last block to finish combines the results of
-// all blocks.
+// Combines all items and calls put(result) in one thread of the grid. Each block publishes its result like the state of
+// a tile, and the block that started last combines all results: it only waits for blocks that already run.
 template <class Monoid, class Put>
 __device__ __forceinline__ void reduce_all(
     const ITEM *items, const u32 *count, u64 capacity, u32 is_given, u64 *workspace, Put put)
 {
     using Value = typename Monoid::Value;
+    using Result = WideState<Value>;
     static_assert(sizeof(Value) <= MAX_VALUE_BYTES, "the workspace has room for a value of each block");
     Control *const control = (Control *)workspace;
-    Value *const results = (Value *)control->states();
     const u64 all = long_item_count(count, sizeof(Word) / sizeof(u32), capacity, is_given, control);
     const Plan plan(all);
     if (blockIdx.x >= plan.blocks) return;
 
+    // The ticket is in flight while the items load.
+    u64 word = 0;
+    if (threadIdx.x == 0 && plan.blocks > 1) word = atomicAdd(&control->ticket, 1ull);
     const Reduction<Monoid> reduction = {items, all};
     const Value block = block_fold_of_warps<Monoid>(reduction.fold_warp(plan.warp_segments)).total;
     if (plan.blocks == 1) {
         if (threadIdx.x == 0) put(block);
         return;
     }
-    bool is_last = false;
-    if (threadIdx.x == 0) {
-        results[blockIdx.x] = block;
-        __threadfence();
-        is_last = atomicAdd(&control->finished, 1ull) == plan.blocks - 1;
-        __threadfence();
-    }
-    if (!block_first(is_last)) return;
+    if (threadIdx.x == 0)
+        Result::of((u32)(word >> 32) << STATUS_BITS | AGGREGATE, block)
+            .store(control->states() + (u64)blockIdx.x * Result::WORDS);
+    word = block_first(word);
+    const u32 epoch = (u32)(word >> 32);
+    if ((u32)word != plan.blocks - 1) return;
 
-    const Value total = fold_blocks<Monoid>(results, plan.blocks);
+    const Value total = fold_blocks<Monoid>(control->states(), epoch, plan.blocks);
+    // After the last epoch, results of old launches would look like new ones.
+    if (epoch == LAST_EPOCH)
+        for (u64 state = threadIdx.x; state < control->state_count; state += BLOCK_THREADS) control->states()[state] = 0;
     if (threadIdx.x == 0) {
         put(total);
-        control->finished = 0;
+        control->ticket = (u64)(epoch == LAST_EPOCH ? 1 : epoch + 1) << 32;
     }
 }
 

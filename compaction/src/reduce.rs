@@ -17,8 +17,8 @@
 //! on the number and size of the items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷ bytes of
 //! items, and in 8 more for each further 2²⁷ bytes.
 //!
-//! Each item is read once. The last block that finishes combines the results of all blocks, in the manner of the sample
-//! `threadFenceReduction` of the CUDA toolkit (2008).
+//! Each item is read once. Blocks publish their results like the tiles of decoupled look-back (Merrill and Garland 2016),
+//! and the block that starts last combines them.
 
 #[cfg(feature = "cuda")]
 mod arg;

@@ -15,14 +15,14 @@ use crate::{
 /// Scratch device memory for reductions of items of any type.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing, and takes at most 257 KiB.
+/// clearing, and takes at most 513 KiB.
 ///
 /// ```no_run
 /// use compaction::{cuda, reduce::Workspace};
 ///
 /// let context = cuda::open(0)?;
 /// let workspace = Workspace::with_capacity(&context.default_stream(), 1 << 28)?;
-/// assert!(workspace.bytes() < 257 << 10);
+/// assert!(workspace.bytes() < 513 << 10);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -114,6 +114,12 @@ impl Workspace {
         self.dummy_count.hand_over(handover)
     }
 
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
+    #[doc(hidden)]
+    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
+        self.states.age(stream, epochs_left)
+    }
+
     /// Waits for the stream and reports a device count that was too large in the calls since the last check.
     ///
     /// ```no_run
@@ -150,7 +156,7 @@ impl Workspace {
     /// ```no_run
     /// # use compaction::{cuda, reduce::Workspace};
     /// # let stream = cuda::open(0)?.default_stream();
-    /// assert_eq!(Workspace::with_capacity(&stream, 5)?.bytes(), 128 + 64 + 8);
+    /// assert_eq!(Workspace::with_capacity(&stream, 5)?.bytes(), 128 + 128 + 8);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
@@ -170,5 +176,6 @@ pub(crate) fn workspace_words(items: usize) -> usize {
         Plan { blocks, .. } if blocks < MAX_BLOCKS as usize / 2 => blocks,
         _ => MAX_BLOCKS as usize,
     };
-    blocks * MAX_VALUE_BYTES / size_of::<u64>()
+    // Each word of a result has 4 bytes of the value.
+    blocks * MAX_VALUE_BYTES / size_of::<u32>()
 }

@@ -213,7 +213,7 @@ pub(crate) fn starts_from_an_initial_value(gpu: &Gpu) {
     }
 }
 
-/// Enqueues calls of many lengths with one workspace before it reads the results.
+/// Enqueues calls of many lengths with one workspace before it reads the results. Halfway, the epochs start again.
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let stream = &gpu.stream;
     let max_len = lengths([1 << 22, 40_000])[0];
@@ -227,6 +227,9 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let mut out = zeroed::<u32>(stream, calls).unwrap();
     let mut lens = Vec::new();
     for call in 0..calls {
+        if call == calls / 2 {
+            workspace.age(stream, 4).unwrap();
+        }
         let magnitude = random.random_range(0..12);
         let len = 1 + random.random_range(0..max_len >> magnitude);
         let (view, result) = (device_items.slice(..len), out.slice_mut(call..call + 1));
