@@ -1,92 +1,88 @@
-// Counting: reads all items of a grid by vectors, and adds the counts of all blocks. A block writes its counts to a row
-// of a table; rows of 32-bit words begin at multiples of 16 bytes. The last block to finish adds them.
+// Counting: reads all items of a grid by vectors, and adds the counts of all blocks.
 #pragma once
 
 #include "block.cuh"
 
 // Calls count(item, exists) for all items of the grid, by vectors of 16 bytes where they are aligned. All lanes of a
-// warp call it together.
-template <class Item, class Count>
-__device__ __forceinline__ void for_each_item(const Item *__restrict__ items, u64 item_count, Count count)
+// warp call it together. `prepare` runs while the first items load.
+template <class Item, class Prepare, class Count>
+__device__ __forceinline__ void for_each_item(const Item *__restrict__ items, u64 item_count, Prepare prepare, Count count)
 {
     constexpr u32 VECTOR_ITEMS = 16 / sizeof(Item);
-    constexpr u32 BATCH = sizeof(Item) == 1 ? 2 : 4;  // vectors that a thread loads at a time
+    constexpr u32 BATCH = 2;  // vectors that a thread loads at a time
     struct Items {
         Item items[VECTOR_ITEMS];
     };
     const u64 thread = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x, threads = (u64)gridDim.x * BLOCK_THREADS;
     const u64 head = min(item_count, (u64)(16 - (u64)items % 16) % 16 / sizeof(Item));
-    const u64 vectors = (item_count - head) / VECTOR_ITEMS;
+    // Whole warps of vectors.
+    const u64 vectors = (item_count - head) / VECTOR_ITEMS / WARP_THREADS * WARP_THREADS;
     const uint4 *aligned = (const uint4 *)(items + head);
-    for (u64 first = thread; first - lane_index() < vectors; first += BATCH * threads) {
-        uint4 batch[BATCH];
+    uint4 batch[BATCH];
+    const auto load = [&](u64 first) {
 #pragma unroll
         for (u32 vector = 0; vector < BATCH; vector++)
             if (first + vector * threads < vectors) batch[vector] = aligned[first + vector * threads];
+    };
+    load(thread);
+    prepare();
+    for (u64 first = thread; first < vectors; first += BATCH * threads) {
 #pragma unroll
         for (u32 vector = 0; vector < BATCH; vector++) {
-            const u64 at = first + vector * threads;
-            if (at - lane_index() >= vectors) break;
-            const Items here = bits_as<Items>(batch[vector]);
-#pragma unroll
-            for (u32 item = 0; item < VECTOR_ITEMS; item++) count(here.items[item], at < vectors);
+            if (first + vector * threads >= vectors) break;
+            count(bits_as<Items>(batch[vector]).items, true);
         }
+        load(first + BATCH * threads);
     }
-    if (thread >= WARP_THREADS) return;
-    // The ends have fewer than 32 items together.
-    const u64 tail = item_count - head - vectors * VECTOR_ITEMS;
-    const bool exists = thread < head + tail;
-    const u64 at = thread < head ? thread : vectors * VECTOR_ITEMS + thread;
-    count(exists ? items[at] : (Item)0, exists);
+    if (blockIdx.x != 0) return;
+    // The ends.
+    const u64 ends = item_count - vectors * VECTOR_ITEMS;
+    for (u64 end = threadIdx.x; end - lane_index() < ends; end += BLOCK_THREADS) {
+        const bool exists = end < ends;
+        const Item item[1] = {exists ? items[end < head ? end : vectors * VECTOR_ITEMS + end] : (Item)0};
+        count(item, exists);
+    }
 }
 
-// The words from one row to the next, which begin at multiples of 16 bytes.
-__device__ __forceinline__ u32 row_stride(u32 bins) { return (bins + 3) / 4 * 4; }
-
-// Returns, in all threads of a block, whether all other blocks have called this function before. Everything that they
-// wrote before is then visible. `finished` is zero between launches.
-__device__ __forceinline__ bool is_last_block(u64 *finished)
+// Clears counters of a block, a multiple of four words aligned to 16 bytes.
+__device__ __forceinline__ void clear_counters(u32 *counters, u32 words)
 {
-    __shared__ bool is_last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        is_last = atomicAdd(finished, 1ull) == gridDim.x - 1;
-        if (is_last) *finished = 0;
-        __threadfence();
-    }
-    __syncthreads();
-    return is_last;
+    for (u32 vector = threadIdx.x; vector < words / 4; vector += BLOCK_THREADS) ((uint4 *)counters)[vector] = uint4{0, 0, 0, 0};
 }
 
-// Adds the rows of all blocks in one block, and calls put(bin, sum). `sums` is shared memory for SUMS words.
-constexpr u32 SUMS = 4 * BLOCK_THREADS;
+// Adds the replicas of each bin, which stand side by side, and calls put(bin, sum) in one thread for each bin.
 template <class Put>
-__device__ __forceinline__ void add_rows(u32 bins, const u32 *rows, u64 *sums, Put put)
+__device__ __forceinline__ void add_replicas(const u32 *counters, u32 bins, u32 log_replicas, Put put)
 {
-    // Each warp adds a share of the rows; the sums of all warps meet in shared memory.
-    constexpr u32 EACH = SUMS / BLOCK_THREADS, VECTOR_BINS = EACH * WARP_THREADS;
-    static_assert(VECTOR_BINS <= BLOCK_THREADS, "a thread for each bin");
-    const u32 stride = row_stride(bins);
-    for (u32 first = 0; first < bins; first += VECTOR_BINS) {
-        const u32 bin = first + lane_index() * EACH;
-        u64 sum[EACH] = {};
-        if (bin < bins) {
-#pragma unroll 16
-            for (u32 row = warp_index(); row < gridDim.x; row += BLOCK_WARPS) {
-                const uint4 counts = *(const uint4 *)(rows + (u64)row * stride + bin);
-                sum[0] += counts.x, sum[1] += counts.y, sum[2] += counts.z, sum[3] += counts.w;
-            }
+    if (log_replicas < 2) {
+        for (u32 bin = threadIdx.x; bin < bins; bin += BLOCK_THREADS)
+            put(bin, counters[bin << log_replicas] + (log_replicas == 1 ? counters[2 * bin + 1] : 0));
+        return;
+    }
+    const u32 log_lanes = log_replicas - 2;  // a lane adds four replicas
+    for (u32 first = warp_index() * WARP_THREADS; first < bins << log_lanes; first += BLOCK_THREADS) {
+        const u32 vector = first + lane_index();
+        u32 sum = 0;
+        if (vector < bins << log_lanes) {
+            const uint4 four = ((const uint4 *)counters)[vector];
+            sum = four.x + four.y + four.z + four.w;
         }
-#pragma unroll
-        for (u32 each = 0; each < EACH; each++) sums[each * BLOCK_THREADS + threadIdx.x] = sum[each];
-        __syncthreads();
-        if (threadIdx.x < VECTOR_BINS && first + threadIdx.x < bins) {
-            u64 all = 0;
-            for (u32 warp = 0; warp < BLOCK_WARPS; warp++)
-                all += sums[threadIdx.x % EACH * BLOCK_THREADS + warp * WARP_THREADS + threadIdx.x / EACH];
-            put(first + threadIdx.x, all);
-        }
-        __syncthreads();
+        for (u32 distance = 1; distance >> log_lanes == 0; distance *= 2) sum += __shfl_xor_sync(ALL_LANES, sum, distance);
+        const u32 bin = vector >> log_lanes;
+        if (bin < bins && (vector & ((1u << log_lanes) - 1)) == 0) put(bin, sum);
     }
 }
+
+// A total to which each block adds once: the number of blocks that have added, and the sum. One word tells that it is
+// complete, so no other memory has to be ordered. It is zero between launches.
+constexpr u32 SUM_BITS = 40;
+
+// The index of the total of a bin. Twin: src/totals.rs.
+__device__ __forceinline__ u32 total_place(u32 bin) { return bin / TOTALS_SIDE_BY_SIDE * TOTAL_STRIDE + bin % TOTALS_SIDE_BY_SIDE; }
+
+// Adds the sum of a block, and returns the word before.
+__device__ __forceinline__ u64 add_arrival(u64 *total, u32 sum) { return atomicAdd(total, 1ull << SUM_BITS | sum); }
+
+__device__ __forceinline__ u32 arrivals(u64 word) { return (u32)(word >> SUM_BITS); }
+
+__device__ __forceinline__ u64 arrived_sum(u64 word) { return word & ((1ull << SUM_BITS) - 1); }

@@ -209,6 +209,8 @@ pub mod custom;
 #[cfg(feature = "shipped")]
 pub mod shipped;
 pub mod summed_area;
+#[cfg(feature = "cuda")]
+mod totals;
 pub mod top_k;
 
 #[cfg(feature = "cuda")]

@@ -4,89 +4,33 @@ use std::{ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
-use super::{BOUNDS, BinKey, NAMES, Sample, Workspace, check_bins};
+use super::{
+    BOUNDS, BinKey, NAMES, Sample, Workspace, check_bins,
+    kernel_source::{
+        Bins, Bounds, CELL_TABLE_BYTES, CELLS, Celled, Clear, ENTRY_BYTES, EVEN, Even, GROUP, Keys,
+        MOST_PACKED, MakeCells, OF_BOUNDS, OF_KEYS, THREADS, source,
+    },
+};
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{Call, ItemCount, check_range, check_room},
-    cuda::{
-        self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Params, Source,
-    },
-    look_back,
+    cuda::{Compiler, IntoView, IntoViewMut, Kernel, Launch, Module, Params, Source},
     scratch::{Operation, Sizes},
+    totals,
 };
 
-/// Threads per block.
-const THREADS: u32 = 512;
-/// The largest number of blocks per multiprocessor, which then has as many threads as the registers allow.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 3;
+/// The largest number of blocks per multiprocessor, which then has as many threads as it can have.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
 /// Bytes of items per thread for which a grid gets another block.
-const THREAD_BYTES: usize = 64;
+const THREAD_BYTES: usize = 16;
 /// Bytes of the counters of a block up to which bins have several counters.
 const REPLICATED_BYTES: u32 = 32 << 10;
 /// Bytes of shared memory that every GPU offers a block without a permission.
 const SHARED_BYTES: u32 = 48 << 10;
 /// Bytes of shared memory for a sample of the bounds.
 const SAMPLE_BYTES: u32 = 32 << 10;
-/// Number of bins up to which each block writes a row of counts, so that a call is one launch.
-const ROW_BINS: usize = 1024;
-/// The largest number of rows, and hence of blocks that write rows.
-const MAX_ROWS: u32 = 448;
-
-crate::shared! {
-    /// The bins of a histogram and their counters. `Bins` in `kernels/histogram.cu` documents the fields.
-    pub(crate) struct Bins {
-        bins: u32,
-        log_replicas: u32,
-        has_rows: u32,
-        sampled_bounds: u32,
-        log_stride: u32,
-    }
-}
-
-/// The parameters of the kernels of `even`: `(items, count, capacity, is_given, lower, upper, scale, shift, bins, out,
-/// rows, workspace)`.
-type Even<T, W> = (
-    In<T>,
-    In<u32>,
-    u64,
-    u32,
-    <T as Sample>::Level,
-    <T as Sample>::Level,
-    <T as Sample>::Scale,
-    u32,
-    Bins,
-    InOut<W>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernels of `bounds`: `(items, count, capacity, is_given, bounds, bins, out, rows,
-/// workspace)`.
-type Bounds<T, W> = (
-    In<T>,
-    In<u32>,
-    u64,
-    u32,
-    In<<T as Sample>::Level>,
-    Bins,
-    InOut<W>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernels of `keys`: `(items, count, capacity, is_given, least, bins, out, rows, workspace)`.
-/// `least` is the key of the first bin.
-type Keys<T, W> = (
-    In<T>,
-    In<u32>,
-    u64,
-    u32,
-    u32,
-    Bins,
-    InOut<W>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `histogram_clear`: `(out, bins)`.
-type Clear<W> = (InOut<W>, u32);
+/// Number of bins up to which the totals are in the workspace, so that a call is one launch.
+const MOST_TOTALS: usize = 1024;
 
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
@@ -97,11 +41,11 @@ impl Operation for Counting {
     const NAME: &'static str = "histogram";
     const UNITS: &'static str = NAMES.input;
 
-    /// The number of finished blocks, and rows of 32-bit counts.
+    /// The totals of few bins; cells, their table, and a copy of the bounds of many bins.
     fn sizes(_: usize) -> Sizes {
         Sizes {
-            zeroed_words: 1,
-            bytes: 4 * MAX_ROWS as usize * ROW_BINS,
+            zeroed_words: totals::words(MOST_TOTALS),
+            bytes: CELL_TABLE_BYTES as usize + 8 * (MOST_PACKED + GROUP),
         }
     }
 }
@@ -124,45 +68,6 @@ impl Workspace {
         Self::with_capacity(stream, usize::MAX)
     }
 }
-
-fn source<T: Sample, W: CountWord>() -> Source {
-    use crate::layout::Shared;
-
-    let text = include_str!("../../kernels/histogram.cu");
-    let mut source = Source::new("compaction/kernels/histogram.cu", text)
-        .define("ITEM", T::NAME)
-        .define("Level", <T::Level as Shared>::NAME)
-        .define("Scale", <T::Scale as Shared>::NAME)
-        .define("Word", W::NAME)
-        .constant("BLOCK_THREADS", THREADS)
-        .kernel::<Clear<W>>("histogram_clear");
-    for name in EVEN {
-        source = source.kernel::<Even<T, W>>(name);
-    }
-    for name in OF_BOUNDS {
-        source = source.kernel::<Bounds<T, W>>(name);
-    }
-    for name in OF_KEYS {
-        source = source.kernel::<Keys<T, W>>(name);
-    }
-    look_back::declare(source)
-}
-
-const EVEN: [&str; 3] = [
-    "histogram_even_global",
-    "histogram_even_shared",
-    "histogram_even_packed",
-];
-const OF_BOUNDS: [&str; 3] = [
-    "histogram_bounds_global",
-    "histogram_bounds_shared",
-    "histogram_bounds_packed",
-];
-const OF_KEYS: [&str; 3] = [
-    "histogram_keys_global",
-    "histogram_keys_shared",
-    "histogram_keys_packed",
-];
 
 /// The kernels of one way to find bins, one for each kind of [`Counters`].
 type Kernels<P> = [Kernel<P>; 3];
@@ -217,6 +122,8 @@ pub struct Histogram<T: Sample, W: CountWord = u32> {
     /// Whether the GPU has enough shared memory for packed counters.
     can_pack: bool,
     clear: Kernel<Clear<W>>,
+    make_cells: Kernel<MakeCells<T, W>>,
+    celled: Kernel<Celled<T, W>>,
     even: Kernels<Even<T, W>>,
     bounds: Kernels<Bounds<T, W>>,
     keys: Kernels<Keys<T, W>>,
@@ -225,9 +132,10 @@ pub struct Histogram<T: Sample, W: CountWord = u32> {
 /// The checked arguments of a call, without those of the bins.
 struct HistogramCall<'a, T, W> {
     items: CudaView<'a, T>,
-    item_count: ItemCount<'a>,
+    count: CudaView<'a, u32>,
     out: CudaViewMut<'a, W>,
-    rows: CudaViewMut<'a, u32>,
+    /// The memory of the cells, if the items are found by cells.
+    cells: Option<CudaViewMut<'a, u8>>,
     words: CudaViewMut<'a, u64>,
     counters: Counters,
     bins: Bins,
@@ -251,24 +159,31 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, bins: usize) -> Result<Self> {
         check_bins(bins)?;
         let module = compiler.load(context, &source::<T, W>())?;
+        let celled = module.kernel("histogram_cells_packed")?;
         let load = |packed_bytes| {
+            if let Some(bytes) = packed_bytes {
+                celled.allow_shared_bytes(cells_at(bytes) + ENTRY_BYTES)?;
+            }
             Ok((
                 load(&module, EVEN, packed_bytes)?,
-                load(&module, OF_BOUNDS, packed_bytes)?,
+                load(&module, OF_BOUNDS, None)?,
                 load(&module, OF_KEYS, packed_bytes)?,
             ))
         };
-        let packed_bytes = (!fits_unpacked(bins)).then(|| packed_bytes(bins) + 8 + SAMPLE_BYTES);
+        let packed_bytes =
+            (!fits_unpacked(bins) && bins <= MOST_PACKED).then(|| packed_bytes(bins));
         let (kernels, can_pack) = match load(packed_bytes) {
             Err(Error::SharedMemory { .. }) => (load(None)?, false),
-            loaded => (loaded?, true),
+            loaded => (loaded?, packed_bytes.is_some()),
         };
         let (even, bounds, keys) = kernels;
         Ok(Self {
             bins,
-            multiprocessors: cuda::multiprocessors(context)?,
+            multiprocessors: crate::cuda::multiprocessors(context)?,
             can_pack,
             clear: module.kernel("histogram_clear")?,
+            make_cells: module.kernel("histogram_cells")?,
+            celled,
             even,
             bounds,
             keys,
@@ -338,16 +253,13 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let call = self.call(stream, items.into_view(), count, out, None, workspace)?;
         let args = (
             call.items,
-            call.item_count.count,
-            call.item_count.capacity as u64,
-            call.item_count.is_given.into(),
+            call.count,
             even.lower,
             even.upper,
             even.scale,
             even.shift,
             call.bins,
             call.out,
-            call.rows,
             call.words,
         );
         let kernel = &self.even[call.counters as usize];
@@ -389,27 +301,28 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let bounds = bounds.into_view();
         check_range(BOUNDS, bounds.len(), self.bins + 1, self.bins + 1)?;
         let out = out.into_view_mut();
-        let call = self.call(
-            stream,
-            items.into_view(),
-            count,
-            out,
-            Some(&bounds),
-            workspace,
-        )?;
+        let call = self.call(stream, items.into_view(), count, out, Some(&bounds), workspace)?;
+        let Some(table) = call.cells else {
+            let args = (
+                call.items,
+                call.count,
+                bounds,
+                call.bins,
+                call.out,
+                call.words,
+            );
+            let kernel = &self.bounds[call.counters as usize];
+            return kernel.launch(stream, call.launch, args);
+        };
         let args = (
             call.items,
-            call.item_count.count,
-            call.item_count.capacity as u64,
-            call.item_count.is_given.into(),
-            bounds,
+            call.count,
+            table.as_view(),
             call.bins,
             call.out,
-            call.rows,
             call.words,
         );
-        let kernel = &self.bounds[call.counters as usize];
-        kernel.launch(stream, call.launch, args)
+        self.celled.launch(stream, call.launch, args)
     }
 
     /// Enqueues a histogram of the first `count` keys, each of which is the number of its bin. Otherwise like
@@ -446,13 +359,9 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let call = self.call(stream, keys.into_view(), count, out, None, workspace)?;
         let args = (
             call.items,
-            call.item_count.count,
-            call.item_count.capacity as u64,
-            call.item_count.is_given.into(),
-            0,
+            call.count,
             call.bins,
             call.out,
-            call.rows,
             call.words,
         );
         let kernel = &self.keys[call.counters as usize];
@@ -486,61 +395,83 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let capacity = item_count.capacity;
         let counters = self.counters(capacity);
         let bins = self.bins as u32;
-        let has_rows = self.bins <= ROW_BINS;
         let log_replicas = (REPLICATED_BYTES / (4 * bins)).clamp(1, 32).ilog2();
         let counter_bytes = match counters {
             Counters::Global => 0,
-            Counters::Shared => (4 * bins) << log_replicas,
+            // One more bin is for items of no bin.
+            Counters::Shared => (4 * (bins + 1)) << log_replicas,
             Counters::Packed => packed_bytes(self.bins),
         };
-        // The last block has four sums of 8 bytes per thread. Bounds are aligned to 8 bytes, behind at least one word.
-        let row_bytes = if has_rows { 32 * THREADS } else { 0 };
-        let least_bytes = if bounds.is_some() { 8 } else { 0 };
-        let bounds_at = counter_bytes
-            .max(row_bytes)
-            .max(least_bytes)
-            .next_multiple_of(8);
+        // Bounds and cells are aligned to 16 bytes, behind at least one word.
+        let bounds_at = cells_at(counter_bytes);
         let bound_bytes = size_of::<T::Level>() as u32;
-        let room = match counters {
-            Counters::Packed => SAMPLE_BYTES,
-            _ => SAMPLE_BYTES.min(SHARED_BYTES.saturating_sub(bounds_at)),
-        };
+        let has_cells = bounds.is_some() && counters == Counters::Packed;
+        let room = SAMPLE_BYTES.min(SHARED_BYTES.saturating_sub(bounds_at));
         let sample_bytes = |log_stride: u32| ((bins >> log_stride) + 1) * bound_bytes;
         let log_stride = (0..u32::BITS)
             .find(|&log_stride| sample_bytes(log_stride) <= room)
-            .filter(|_| bounds.is_some());
-        let shared_bytes = bounds_at + log_stride.map_or(0, sample_bytes);
+            .filter(|_| bounds.is_some() && !has_cells);
+        let shared_bytes = match log_stride {
+            Some(log_stride) => bounds_at + sample_bytes(log_stride),
+            None if has_cells => bounds_at + ENTRY_BYTES,
+            None => counter_bytes,
+        };
         let most_blocks = match counters {
             Counters::Packed => self.multiprocessors,
-            _ => (BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).min(MAX_ROWS),
+            _ => BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors,
         };
         let block_bytes = THREAD_BYTES * THREADS as usize;
         let blocks =
             (capacity.saturating_mul(size_of::<T>()) / block_bytes).clamp(1, most_blocks as usize);
-        if !has_rows {
-            let clear = Launch::covering(bins, THREADS);
-            self.clear
-                .launch(stream, clear, (out.slice_mut(..), bins))?;
-        }
         let Workspace {
             states, scratch, ..
         } = workspace;
+        let mut scratch = scratch.as_view_mut();
+        let has_totals = self.bins <= MOST_TOTALS;
+        match bounds {
+            Some(bounds) if has_cells => {
+                self.make_cells(stream, bounds, out.slice_mut(..), scratch.slice_mut(..))?;
+            }
+            _ if has_totals => {}
+            _ => {
+                let clear = Launch::covering(bins, THREADS);
+                let args = (out.slice_mut(..), bins);
+                self.clear.launch(stream, clear, args)?;
+            }
+        }
         Ok(HistogramCall {
             items,
-            item_count,
+            count: item_count.count,
             out,
-            rows: cuda::reinterpret_into(scratch.as_view_mut())?,
+            cells: has_cells.then_some(scratch),
             words: states.words.as_view_mut(),
             counters,
             bins: Bins {
+                capacity: capacity as u64,
+                is_given: item_count.is_given.into(),
                 bins,
                 log_replicas,
-                has_rows: has_rows.into(),
-                sampled_bounds: log_stride.map_or(0, |_| bounds_at / 4),
+                has_totals: has_totals.into(),
+                bounds_at: if shared_bytes > counter_bytes { bounds_at / 4 } else { 0 },
                 log_stride: log_stride.unwrap_or(0),
             },
             launch: Launch::blocks(blocks as u32, THREADS).shared_bytes(shared_bytes),
         })
+    }
+
+    /// Clears the totals, and divides the range of the bounds into cells.
+    fn make_cells(
+        &self,
+        stream: &Arc<CudaStream>,
+        bounds: &CudaView<'_, T::Level>,
+        out: CudaViewMut<'_, W>,
+        table: CudaViewMut<'_, u8>,
+    ) -> Result<()> {
+        let args = (bounds.slice(..), self.bins as u32, out, table);
+        // A warp makes an entry of the table for each lane but one, and there is an entry behind the last cell.
+        let entries = (CELLS + 1).div_ceil(31) * 32;
+        let threads = entries.max((self.bins + GROUP) as u32);
+        self.make_cells.launch(stream, Launch::covering(threads, THREADS), args)
     }
 
     /// Returns the fastest kind of counters for this many items. With too few items per bin, adding the counters of all
@@ -549,7 +480,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let is_worth = |blocks: u32| items / blocks as usize >= self.bins / 2;
         if fits_unpacked(self.bins) {
             let blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-            if self.bins <= ROW_BINS || is_worth(blocks) {
+            if self.bins <= MOST_TOTALS || is_worth(blocks) {
                 return Counters::Shared;
             }
         } else if self.can_pack && is_worth(self.multiprocessors) {
@@ -567,4 +498,9 @@ fn fits_unpacked(bins: usize) -> bool {
 /// Returns the size of the packed counters of a block, of 16 bits each.
 fn packed_bytes(bins: usize) -> u32 {
     4 * bins.div_ceil(2) as u32
+}
+
+/// Returns where bounds or cells are in shared memory, behind counters of this size.
+fn cells_at(counter_bytes: u32) -> u32 {
+    counter_bytes.max(4).next_multiple_of(16)
 }

@@ -11,6 +11,7 @@ use crate::{
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     radix_sort::{RadixSort, SortTypes, Strategy},
     scratch::{Operation, Sizes},
+    totals,
 };
 
 /// Threads per block of both kernels.
@@ -21,8 +22,6 @@ const ITEMS_PER_THREAD: u32 = 16;
 const TILE_ITEMS: usize = (BLOCK_THREADS * ITEMS_PER_THREAD) as usize;
 /// The largest number of blocks of `top_k_count` per multiprocessor.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 3;
-/// The largest number of blocks of `top_k_count`, each of which writes a row of counts.
-const MAX_ROWS: u32 = 448;
 /// Bytes of keys per thread of `top_k_count` for which a grid gets another block.
 const THREAD_BYTES: usize = 64;
 /// Bits of a digit.
@@ -32,21 +31,31 @@ const BINS: usize = 1 << DIGIT_BITS;
 /// Number of words that the launches of a call pass on, `Found` in the kernel file.
 const FOUND_WORDS: usize = 8;
 
-/// The parameters of the kernel `top_k_count`: `(keys, count, capacity, is_given, wanted, shift, rows, workspace)`.
-type CountDigit = (In<u8>, In<u32>, u64, u32, u64, u32, InOut<u32>, InOut<u64>);
-/// The parameters of the kernel `top_k_select`: `(keys, count, capacity, is_given, wanted, keys_out, indices_out, kept,
-/// workspace)`.
+crate::shared! {
+    /// The keys of a call, and the number of keys to keep. `Wanted` in `kernels/top_k.cu` documents the fields.
+    pub(crate) struct Wanted {
+        capacity: u64,
+        keys: u64,
+        is_given: u32,
+        shift: u32,
+    }
+}
+
+/// The parameters of the kernel `top_k_count`: `(keys, count, wanted, workspace)`.
+type CountDigit = (In<u8>, In<u32>, Wanted, InOut<u64>);
+/// The parameters of the kernel `top_k_select`: `(keys, count, wanted, keys_out, indices_out, kept, workspace)`.
 type SelectKeys = (
     In<u8>,
     In<u32>,
-    u64,
-    u32,
-    u64,
+    Wanted,
     InOut<u8>,
     InOut<u32>,
     InOut<u32>,
     InOut<u64>,
 );
+
+/// The parameters of the kernel `top_k_sort`: `(kept_keys, kept_indices, kept, keys_out, indices_out)`.
+type SortKept = (In<u8>, In<u32>, In<u32>, InOut<u8>, InOut<u32>);
 
 /// The operation of the part of a [`Workspace`] by which keys are selected.
 #[derive(Debug)]
@@ -56,11 +65,11 @@ impl Operation for Selecting {
     const NAME: &'static str = "top_k";
     const UNITS: &'static str = NAMES.input;
 
-    /// What launches pass on and two words of look-back state per tile; rows of counts.
+    /// What launches pass on, the totals of the bins, and two words of look-back state per tile.
     fn sizes(items: usize) -> Sizes {
         Sizes {
-            zeroed_words: FOUND_WORDS + 2 * items.div_ceil(TILE_ITEMS).max(1),
-            bytes: 4 * BINS * MAX_ROWS as usize,
+            zeroed_words: FOUND_WORDS + totals::words(BINS) + 2 * items.div_ceil(TILE_ITEMS).max(1),
+            bytes: 0,
         }
     }
 }
@@ -71,8 +80,9 @@ fn source<K: Key>(order: Order) -> Source {
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
         .kernel::<CountDigit>("top_k_count")
-        .kernel::<SelectKeys>("top_k_select");
-    SortTypes::of::<K, u32>(0).declare(source, order)
+        .kernel::<SelectKeys>("top_k_select")
+        .kernel::<SortKept>("top_k_sort");
+    SortTypes::of::<K, u32>(0).declare(totals::declare(source), order)
 }
 
 /// The first k keys in a sort order, with their indices, on a GPU. CUB: `DeviceTopK`.
@@ -81,7 +91,7 @@ fn source<K: Key>(order: Order) -> Source {
 /// smallest. An input has fewer than 2³² keys.
 ///
 /// A call enqueues its kernels on the caller's stream and returns: for keys of 4 bytes, five launches that select, and
-/// five of a radix sort of k keys. It allocates nothing and does not wait, so it can be captured into a CUDA graph.
+/// one that sorts, or five of a radix sort for k > 512. It allocates nothing and does not wait, so it can be captured into a CUDA graph.
 /// Buffers are views that may start at any item of a larger buffer.
 ///
 /// ```no_run
@@ -104,6 +114,7 @@ pub struct TopK<K> {
     multiprocessors: u32,
     count: Kernel<CountDigit>,
     select: Kernel<SelectKeys>,
+    sort_few: Kernel<SortKept>,
     sort: RadixSort<K>,
 }
 
@@ -128,6 +139,7 @@ impl<K: Key> TopK<K> {
             multiprocessors: cuda::multiprocessors(context)?,
             count: module.kernel("top_k_count")?,
             select: module.kernel("top_k_select")?,
+            sort_few: module.kernel("top_k_sort")?,
             sort,
         })
     }
@@ -218,11 +230,15 @@ impl<K: Key> TopK<K> {
         }
         let keys = cuda::reinterpret::<K, u8>(keys)?;
         let block_bytes = THREAD_BYTES * BLOCK_THREADS as usize;
-        let most_blocks = (BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).min(MAX_ROWS);
+        let most_blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = (capacity * size_of::<K>() / block_bytes).clamp(1, most_blocks as usize);
         let words = &mut select.states.words;
-        let mut scratch = select.scratch.as_view_mut();
-        let mut rows = cuda::reinterpret_mut::<u8, u32>(&mut scratch)?;
+        let wanted = Wanted {
+            capacity: capacity as u64,
+            keys: found as u64,
+            is_given: item_count.is_given.into(),
+            shift: 0,
+        };
         for shift in (0..8 * size_of::<K>() as u32)
             .step_by(DIGIT_BITS as usize)
             .rev()
@@ -230,11 +246,7 @@ impl<K: Key> TopK<K> {
             let args = (
                 keys.slice(..),
                 item_count.count.slice(..),
-                capacity as u64,
-                item_count.is_given.into(),
-                found as u64,
-                shift,
-                rows.slice_mut(..),
+                Wanted { shift, ..wanted },
                 words.as_view_mut(),
             );
             let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
@@ -243,9 +255,7 @@ impl<K: Key> TopK<K> {
         let args = (
             keys,
             item_count.count,
-            capacity as u64,
-            item_count.is_given.into(),
-            found as u64,
+            wanted,
             workspace.keys.as_view_mut(),
             workspace.indices.as_view_mut(),
             workspace.kept.as_view_mut(),
@@ -254,6 +264,17 @@ impl<K: Key> TopK<K> {
         let tiles = capacity.div_ceil(TILE_ITEMS).max(1);
         let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
         self.select.launch(stream, launch, args)?;
+        if found <= BLOCK_THREADS as usize {
+            let args = (
+                workspace.keys.as_view(),
+                workspace.indices.as_view(),
+                workspace.kept.as_view(),
+                cuda::reinterpret_into(keys_out)?,
+                indices_out,
+            );
+            let launch = Launch::blocks(1, BLOCK_THREADS);
+            return self.sort_few.launch(stream, launch, args);
+        }
         let kept_keys = cuda::reinterpret::<u8, K>(workspace.keys.as_view())?;
         self.sort.pairs(
             stream,

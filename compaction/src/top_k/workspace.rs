@@ -13,7 +13,7 @@ use crate::{
 
 /// Scratch device memory for the top k of keys of type `K`.
 ///
-/// It holds 2 bytes for every 1000 keys, 450 KiB, and what a radix sort of k keys with their indices needs. Create one
+/// It holds 2 bytes for every 1000 keys, 8 KiB, and what a radix sort of k keys with their indices needs. Create one
 /// workspace and reuse it for any number of calls on one stream, one after the other. It never needs clearing.
 ///
 /// ```no_run

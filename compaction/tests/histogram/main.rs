@@ -36,7 +36,7 @@ fn main() {
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" self {
             equals_the_cpu, counts_equal_items, counters_wrap_around, takes_views_that_start_anywhere,
-            reads_its_count_from_the_device, replays_a_captured_call, refuses_invalid_arguments,
+            reads_its_count_from_the_device, divides_any_bounds_into_cells, replays_a_captured_call, refuses_invalid_arguments,
         }
     )
     .run()
@@ -317,6 +317,49 @@ fn equals_the_cpu(gpu: &Gpu) {
         100..101,
     ] {
         case.even(&items, range);
+    }
+}
+
+/// Many bounds are found by cells of equal width, or of equal width in the bits of floats.
+fn divides_any_bounds_into_cells(gpu: &Gpu) {
+    let bins = 12_289;
+    let mut random = seeded(9);
+    let part = |bound: usize| bound as f32 / bins as f32;
+    let inf = f32::INFINITY;
+    let shapes: [&dyn Fn(usize) -> f32; 9] = [
+        &part,
+        &|bound| part(bound) - 0.5,
+        &|bound| (60.0 * part(bound) - 50.0).exp2(),
+        &|bound| -(-20.0 * part(bound)).exp2(),
+        &|bound| if bound == 0 { -inf } else { 1.0 - 1.0 / bound as f32 },
+        &|bound| if bound == bins { inf } else { part(bound) },
+        &|bound| if bound == bins { f32::MAX } else { -f32::MAX * (0.5 - part(bound)) },
+        &|bound| if bound < 7000 { -0.0 } else { part(bound) },
+        &|_| 0.5,
+    ];
+    let len = if is_short() { 60_000 } else { 1_000_000 };
+    for shape in shapes {
+        let mut bounds: Vec<f32> = (0..=bins).map(shape).collect();
+        bounds.sort_by(f32::total_cmp);
+        let mut items = draw::<f32>(len, &mut random);
+        for item in &mut items {
+            // Half of the items are bounds, or just below them.
+            match random.random_range(0..4) {
+                0 => *item = bounds[random.random_range(0..=bins)],
+                1 => *item = bounds[random.random_range(0..=bins)].next_down(),
+                _ => {}
+            }
+        }
+        Case::<f32, u32>::new(gpu, bins).bounds(&items, &bounds);
+        let bounds: Vec<f64> = bounds.into_iter().map(f64::from).collect();
+        let items: Vec<f64> = items.into_iter().map(f64::from).collect();
+        Case::<f64, u32>::new(gpu, bins).bounds(&items, &bounds);
+    }
+    let items = draw::<i32>(len, &mut random);
+    for width in [1, 3, 100_000, 400_000] {
+        let mut bounds: Vec<i64> = (0..=bins as i64).map(|bound| width * (bound - 5000)).collect();
+        bounds[bins] = i64::from(i32::MAX) + 1;
+        Case::<i32, u32>::new(gpu, bins).bounds(&items, &bounds);
     }
 }
 

@@ -1,0 +1,125 @@
+//! The kernels of histograms: their parameters and definitions.
+
+use super::Sample;
+use crate::{
+    CountWord,
+    cuda::{In, InOut, Source},
+    layout::Shared,
+    look_back, totals,
+};
+
+/// Threads per block.
+pub(super) const THREADS: u32 = 1024;
+/// The number of cells between the lowest and the highest of many bounds.
+pub(super) const CELLS: u32 = 1 << 14;
+/// Bounds that a thread loads at once, `GROUP` in the kernel file.
+pub(super) const GROUP: usize = 4;
+/// The largest number of packed bins: a group of their bounds has a number of 15 bits.
+pub(super) const MOST_PACKED: usize = 120_000;
+/// Alignment of the table of cells in the workspace.
+pub(super) const CELL_ALIGN: u32 = 64;
+/// Bytes of the entries of the table, and of the whole table with a header. Aligned bounds follow it.
+pub(super) const ENTRY_BYTES: u32 = 2 * CELLS + CELL_ALIGN;
+pub(super) const CELL_TABLE_BYTES: u32 = CELL_ALIGN + ENTRY_BYTES;
+
+
+crate::shared! {
+    /// The number of items of a histogram, its bins, and their counters. `Bins` in `kernels/histogram.cu` documents the fields.
+    pub(crate) struct Bins {
+        pub(super) capacity: u64,
+        pub(super) is_given: u32,
+        pub(super) bins: u32,
+        pub(super) log_replicas: u32,
+        pub(super) has_totals: u32,
+        pub(super) bounds_at: u32,
+        pub(super) log_stride: u32,
+    }
+}
+
+/// The parameters of the kernels of `even`: `(items, count, lower, upper, scale, shift, bins, out,
+/// workspace)`.
+pub(super) type Even<T, W> = (
+    In<T>,
+    In<u32>,
+    <T as Sample>::Level,
+    <T as Sample>::Level,
+    <T as Sample>::Scale,
+    u32,
+    Bins,
+    InOut<W>,
+    InOut<u64>,
+);
+/// The parameters of the kernels of `bounds`: `(items, count, bounds, bins, out,
+/// workspace)`.
+pub(super) type Bounds<T, W> = (
+    In<T>,
+    In<u32>,
+    In<<T as Sample>::Level>,
+    Bins,
+    InOut<W>,
+    InOut<u64>,
+);
+/// The parameters of the kernels of `keys`: `(items, count, bins, out, workspace)`.
+pub(super) type Keys<T, W> = (
+    In<T>,
+    In<u32>,
+    Bins,
+    InOut<W>,
+    InOut<u64>,
+);
+/// The parameters of the kernel `histogram_cells_packed`: `(items, count, table, bins, out,
+/// workspace)`.
+pub(super) type Celled<T, W> = (
+    In<T>,
+    In<u32>,
+    In<u8>,
+    Bins,
+    InOut<W>,
+    InOut<u64>,
+);
+/// The parameters of the kernel `histogram_clear`: `(out, bins)`.
+pub(super) type Clear<W> = (InOut<W>, u32);
+/// The parameters of the kernel `histogram_cells`: `(bounds, bins, out, table)`.
+pub(super) type MakeCells<T, W> = (In<<T as Sample>::Level>, u32, InOut<W>, InOut<u8>);
+
+pub(super) fn source<T: Sample, W: CountWord>() -> Source {
+    let text = include_str!("../../kernels/histogram.cu");
+    let mut source = Source::new("compaction/kernels/histogram.cu", text)
+        .define("ITEM", T::NAME)
+        .define("Level", <T::Level as Shared>::NAME)
+        .define("Scale", <T::Scale as Shared>::NAME)
+        .define("Word", W::NAME)
+        .constant("BLOCK_THREADS", THREADS)
+        .constant("CELLS", CELLS)
+        .constant("CELL_ALIGN", CELL_ALIGN)
+        .constant("CELL_TABLE_BYTES", CELL_TABLE_BYTES)
+        .kernel::<Clear<W>>("histogram_clear")
+        .kernel::<MakeCells<T, W>>("histogram_cells")
+        .kernel::<Celled<T, W>>("histogram_cells_packed");
+    for name in EVEN {
+        source = source.kernel::<Even<T, W>>(name);
+    }
+    for name in OF_BOUNDS {
+        source = source.kernel::<Bounds<T, W>>(name);
+    }
+    for name in OF_KEYS {
+        source = source.kernel::<Keys<T, W>>(name);
+    }
+    look_back::declare(totals::declare(source))
+}
+
+pub(super) const EVEN: [&str; 3] = [
+    "histogram_even_global",
+    "histogram_even_shared",
+    "histogram_even_packed",
+];
+pub(super) const OF_BOUNDS: [&str; 3] = [
+    "histogram_bounds_global",
+    "histogram_bounds_shared",
+    "histogram_bounds_packed",
+];
+pub(super) const OF_KEYS: [&str; 3] = [
+    "histogram_keys_global",
+    "histogram_keys_shared",
+    "histogram_keys_packed",
+];
