@@ -1,6 +1,6 @@
 //! The renderer's error type. Every message is one line that names the object, the cause and the remedy.
 
-use crate::scene::escaped;
+use crate::scene::error_line;
 
 /// An error of reading or rendering a scene, or of writing its image.
 #[derive(Debug, thiserror::Error)]
@@ -87,13 +87,13 @@ impl Error {
         move |problem| Error::Memory { size, problem }
     }
 
-    /// Returns the message with control characters escaped, so that it is one line.
+    /// Returns the message as [`error_line`].
     ///
     /// Messages of GPUs are returned as they are, because a kernel compiler's log has several lines.
     pub fn line(&self) -> String {
         match self {
             Error::Gpu { .. } | Error::Compaction(_) => self.to_string(),
-            error => escaped(&error.to_string()),
+            error => error_line(&error.to_string()),
         }
     }
 

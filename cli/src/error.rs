@@ -1,6 +1,6 @@
 //! The program's errors. Each message is one line with the object, the cause and, where there is one, the remedy.
 
-use raysieve_scene::escaped;
+use raysieve_scene::{error_line, escaped};
 
 /// The reason for which the program exits with a code other than 0 or 130.
 #[derive(Debug, thiserror::Error)]
@@ -108,8 +108,8 @@ impl From<raysieve_viewer::Error> for Error {
 }
 
 impl Error {
-    /// Returns the message without a prefix such as `raysieve: `. Control characters are escaped, a line break as `\n`,
-    /// so that the message is one line.
+    /// Returns the message without a prefix such as `raysieve: `, as [`error_line`]. A message is not shortened if it
+    /// contains a command to be copied.
     ///
     /// Messages of GPUs and of the crate `compaction` are returned unchanged, because the log of a failed kernel
     /// compilation has several lines.
@@ -122,7 +122,8 @@ impl Error {
                 count,
                 error,
             } => format!("frame {number} of {count}: {}", error.line()),
-            error => escaped(&error.to_string()),
+            error @ Error::Rescued { .. } => escaped(&error.to_string()),
+            error => error_line(&error.to_string()),
         }
     }
 

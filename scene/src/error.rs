@@ -1,5 +1,7 @@
 //! Errors of reading, checking and editing a scene, and the formatting of quoted text in them.
 
+use glam::DVec3;
+
 /// An error of reading, rendering or saving a scene. Its message is one line: the object, the cause and, where there is
 /// one, the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -49,10 +51,41 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error's message on one line. Control characters, which file names may contain, are escaped.
+    /// Returns the error's message as [`error_line`].
     pub fn line(&self) -> String {
-        escaped(&self.to_string())
+        error_line(&self.to_string())
     }
+}
+
+/// Largest number of characters of an error's line, besides the name of the program before it.
+const MAX_LINE: usize = 288;
+/// Stands for the middle of a line that was cut out.
+const CUT: &str = " ... ";
+
+/// Returns an error's message as one line: control characters, which file names may contain, are escaped. Of a message
+/// of more than 288 characters, start and end remain, which name the object and the remedy.
+pub fn error_line(text: &str) -> String {
+    let line = escaped(text);
+    let count = line.chars().count();
+    if count <= MAX_LINE {
+        return line;
+    }
+    let kept = MAX_LINE - CUT.len();
+    let start: String = line.chars().take(kept / 2).collect();
+    let end: String = line.chars().skip(count - (kept - kept / 2)).collect();
+    start + CUT + &end
+}
+
+/// Formats a point for a message, with very large and very small coordinates in scientific notation.
+pub(crate) fn point_text(point: DVec3) -> String {
+    let [x, y, z] = point.to_array().map(|coordinate| {
+        let size = coordinate.abs();
+        match size == 0.0 || (1e-4..1e9).contains(&size) {
+            true => coordinate.to_string(),
+            false => format!("{coordinate:e}"),
+        }
+    });
+    format!("[{x}, {y}, {z}]")
 }
 
 /// Escapes the control characters of `text` as Rust does (a line feed as `\n`), so that it fits on one line.

@@ -428,7 +428,7 @@ use std::path::Path;
 
 use self::files::record::recording;
 pub use self::{
-    error::{Error, escaped},
+    error::{Error, error_line, escaped},
     files::{progress::LoadProgress, record::SceneFile},
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,

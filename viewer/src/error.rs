@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use raysieve_scene::escaped;
+use raysieve_scene::error_line;
 
 /// An error that ended a live view, kept it from starting, or made one action fail.
 #[derive(Debug, thiserror::Error)]
@@ -53,12 +53,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the message on one line, with control characters escaped. Messages of GPUs are an exception: they are
+    /// Returns the message as [`error_line`]. Messages of GPUs are an exception: they are
     /// returned unchanged, because the log of a failed kernel compilation has several lines.
     pub fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),
-            error => escaped(&error.to_string()),
+            error => error_line(&error.to_string()),
         }
     }
 

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::{materials::Materials, placement::try_instance, transform::Transform};
 use crate::{
+    error::point_text,
     limits::{MAX_LENGTH, MIN_LENGTH},
     memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
@@ -386,7 +387,8 @@ pub(crate) fn check_finite(number: usize, position: DVec3) -> Result<(), String>
         Ok(())
     } else {
         Err(format!(
-            "vertex {number} is {position}, expected finite numbers"
+            "vertex {number} is {}, expected finite numbers",
+            point_text(position)
         ))
     }
 }
@@ -466,7 +468,8 @@ impl<'g> MeshBuilder<'g> {
         let moved = self.transform.apply(position);
         if !(moved.is_finite() && moved.abs().max_element() <= MAX_LENGTH) {
             return Err(format!(
-                "vertex {number} is at {moved} after the transform, expected coordinates within 1e8 m of 0"
+                "vertex {number} is at {} after the transform, expected coordinates within 1e8 m of 0",
+                point_text(moved)
             ));
         }
         reserve_one(&mut self.vertices)?;

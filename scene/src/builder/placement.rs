@@ -6,6 +6,7 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::{geometry::Corner, transform::Transform};
 use crate::{
+    error::point_text,
     limits::MAX_LENGTH,
     memory::reserve_one,
     scene::{Instance, Mesh, Triangle},
@@ -102,7 +103,8 @@ pub(crate) fn instance(
         + transform.translate.abs();
     if far.max_element() > MAX_LENGTH {
         return Err(format!(
-            "reaches to {far}, expected coordinates within 1e8 m of 0"
+            "reaches to {}, expected coordinates within 1e8 m of 0",
+            point_text(far)
         ));
     }
     try_instance(mesh, &affine, material)

@@ -16,6 +16,7 @@ use std::mem::take;
 use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4};
 
 use crate::{
+    error::point_text,
     image::texture_library::TextureLibrary,
     limits::MAX_LENGTH,
     memory::{self, vec_with_capacity},
@@ -255,7 +256,8 @@ pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{what} is at {point} after the transform, expected coordinates within 1e8 m of 0"
+        "{what} is at {} after the transform, expected coordinates within 1e8 m of 0",
+        point_text(point)
     ))
 }
 
