@@ -592,6 +592,7 @@ impl Arguments {
             compared: None,
             oidn: None,
             prints_table: !self.frames.is_sequence(),
+            has_said_denoised: false,
         }
     }
 }

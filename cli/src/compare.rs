@@ -1,10 +1,7 @@
 //! `--compare`: the difference between the rendered image, or an existing one, and another image, as figures and as an
 //! error map.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use raysieve::{
     film::picture::{
@@ -94,18 +91,10 @@ fn write_map(path: &Path, (width, height): (u32, u32), rgba: &[u8]) -> Result<()
     Ok(atomic_file::write_whole(path, |file| {
         let mut encoder = png::Encoder::new(file, width, height);
         encoder.set_color(color_type);
-        let mut writer = encoder.write_header().map_err(io_error)?;
-        writer.write_image_data(&bytes).map_err(io_error)?;
-        writer.finish().map_err(io_error)
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&bytes)?;
+        Ok(writer.finish()?)
     })?)
-}
-
-/// Converts an error of the PNG encoder: returns the I/O error in it, or wraps another error in one.
-fn io_error(error: png::EncodingError) -> io::Error {
-    match error {
-        png::EncodingError::IoError(error) => error,
-        other => io::Error::other(other),
-    }
 }
 
 /// Reads the image that renders of this width and height are compared with.

@@ -122,6 +122,7 @@ impl Sequence<'_> {
             None,
             signals,
         )?;
+        self.outputs.has_said_denoised = true;
         if let Some(trees) = trees {
             scene.camera = camera;
             self.turntable = Some((scene, trees));

@@ -311,7 +311,9 @@ pub(crate) fn finish(
             None => renderer.preview()?,
         };
         layers.set_preview(preview);
-        if let Some(line) = denoising_note(&renderer.stats(), outputs, layers) {
+        if let Some(line) = denoising_note(&renderer.stats(), outputs, layers)
+            && !outputs.has_said_denoised
+        {
             note(&line);
         }
     }
@@ -373,7 +375,8 @@ fn denoising_note(stats: &Stats, outputs: &Outputs, layers: &Aovs) -> Option<Str
 /// output, even if a file cannot be written, unless the image is a frame of a sequence.
 ///
 /// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`.
-/// With `rescue`, the signals of this process, a render whose image cannot be written is kept: see [`rescue::keep`].
+/// With `rescue`, the signals of this process, a render whose image cannot be written is kept: see [`rescue::keep`]. On
+/// a full disk, the other files wait for space, too.
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,
@@ -403,13 +406,27 @@ pub(crate) fn write_files(
         };
         written.map_err(Error::from)
     };
-    // The part of a region cannot be merged.
-    let rescue = rescue.filter(|_| outputs.region.is_none());
+    // The part of a region cannot be merged, and a debug view is no render.
+    let is_whole = outputs.region.is_none() && debug_image.is_none();
     let picture_written = write_picture().or_else(|error| match rescue {
-        Some(signals) => rescue::keep(error, part, outputs, layers, signals, write_picture),
+        Some(signals) => rescue::keep(
+            error,
+            part,
+            is_whole,
+            outputs,
+            layers,
+            signals,
+            write_picture,
+        ),
         None => Err(error),
     });
-    let stats_written = write_stats(stats, outputs);
+    let write_or_wait = |what, write: &dyn Fn() -> Result<(), Error>| {
+        write().or_else(|error| match rescue {
+            Some(signals) => rescue::wait_for_space(error, what, signals, write),
+            None => Err(error),
+        })
+    };
+    let stats_written = write_or_wait("the statistics are", &|| write_stats(stats, outputs));
     if outputs.prints_table {
         print_result(&table::final_table(stats))?;
     }
@@ -417,12 +434,10 @@ pub(crate) fn write_files(
     print_result(&format!("image        {}\n", outputs.picture.display()))?;
     if let Some(other) = &outputs.compared {
         let rendered = part.picture();
-        compare(
-            Compared::Picture(&rendered, layers.alpha()),
-            other,
-            look,
-            &map_path(picture),
-        )?;
+        write_or_wait("the error map is", &|| {
+            let rendered = Compared::Picture(&rendered, layers.alpha());
+            compare(rendered, other, look, &map_path(picture))
+        })?;
     }
     stats_written
 }

@@ -283,10 +283,20 @@ fn open_checkpoint(
             };
             note(&format!("checkpoint: {path}, continuing after {after}"));
         }
-        Beginning::Damaged { kept, problem } => note(&format!(
-            "checkpoint: {path} is damaged: {problem}; it is kept as {}, and the render starts from the beginning",
-            kept.display()
-        )),
+        Beginning::Damaged {
+            kept,
+            removed,
+            problem,
+        } => {
+            let older = match removed {
+                0 => "",
+                _ => " (only the last three damaged ones are)",
+            };
+            note(&format!(
+                "checkpoint: {path} is damaged: {problem}; it is kept as {}{older}, and the render starts from the beginning",
+                kept.display()
+            ));
+        }
     }
     Ok(checkpoint)
 }
@@ -310,7 +320,13 @@ fn check_output(written: io::Result<()>) -> Result<(), Error> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
             path: "the standard output".into(),
-            problem: format!("not written: {error}; redirect it elsewhere"),
+            problem: match atomic_file::is_full_disk(&error) {
+                true => format!(
+                    "not written: {error}; {}",
+                    atomic_file::write_remedy(&error)
+                ),
+                false => format!("not written: {error}; redirect it elsewhere"),
+            },
         }),
         _ => Ok(()),
     }

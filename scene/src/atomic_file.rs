@@ -7,7 +7,7 @@
 use std::{
     ffi::OsStr,
     fs,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Seek, SeekFrom, Write},
     path::{Path, PathBuf, is_separator},
 };
 
@@ -79,19 +79,71 @@ fn refused(path: &Path, problem: &str) -> Error {
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Error {
-    let is_full = matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    );
-    let remedy = match error.kind() {
-        _ if is_full => "free some space or name another place",
-        io::ErrorKind::FileTooLarge => "allow larger files (ulimit -f) or name another place",
-        _ => "name another place",
-    };
     Error::Write {
         path: path.to_owned(),
-        problem: format!("not written: {error}; {remedy}"),
-        is_full,
+        problem: format!("not written: {error}; {}", write_remedy(error)),
+        is_full: is_full_disk(error),
+    }
+}
+
+/// Returns whether a file was not written because the disk, or the user's share of it, is full.
+pub fn is_full_disk(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Returns what users can do about a file that was not written because of `error`, for the end of a message.
+pub fn write_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        _ if is_full_disk(error) => "free some space or name another place",
+        io::ErrorKind::FileTooLarge => "allow larger files (ulimit -f) or name another place",
+        _ => "name another place",
+    }
+}
+
+/// A temporary file while its content is written.
+///
+/// It remembers the first error, because some encoders pass errors on as text, without the kind by which a full disk is
+/// recognised.
+pub struct TemporaryFile<'a> {
+    file: &'a mut fs::File,
+    first_error: Option<io::Error>,
+}
+
+impl TemporaryFile<'_> {
+    /// Remembers a copy of the error of `result` if it is the first, and returns `result`.
+    fn noting<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            self.first_error
+                .get_or_insert_with(|| match error.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(error.kind(), error.to_string()),
+                });
+        }
+        result
+    }
+}
+
+impl Write for TemporaryFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.noting(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.noting(flushed)
+    }
+}
+
+impl Seek for TemporaryFile<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let reached = self.file.seek(to);
+        self.noting(reached)
     }
 }
 
@@ -102,7 +154,7 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
 /// [`Error::Write`]. The previous file is then unchanged, unless only the final sync of its folder failed.
 pub fn write_whole(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<TemporaryFile>) -> io::Result<()>,
 ) -> Result<(), Error> {
     replace(path, write, || Ok(())).map(drop)
 }
@@ -113,15 +165,12 @@ pub fn write_whole(
 /// Returns the metadata of the new file as written, because another process may replace it at once.
 pub fn replace(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<TemporaryFile>) -> io::Result<()>,
     may: impl FnOnce() -> io::Result<()>,
 ) -> Result<fs::Metadata, Error> {
     let target = through_links(path);
     let written = unfinished_beside(&target).and_then(|mut unfinished| {
-        let mut file = BufWriter::with_capacity(1 << 20, unfinished.as_file_mut());
-        write(&mut file)?;
-        file.flush()?;
-        drop(file);
+        write_content(unfinished.as_file_mut(), write)?;
         if let Ok(old) = fs::metadata(&target) {
             unfinished.as_file().set_permissions(old.permissions())?;
         }
@@ -134,6 +183,22 @@ pub fn replace(
         Ok(made)
     });
     written.map_err(|error| not_written(path, &error))
+}
+
+/// Writes the content of a temporary file. An error is that of the file if it had one, and otherwise that of `write`.
+fn write_content(
+    file: &mut fs::File,
+    write: impl FnOnce(&mut BufWriter<TemporaryFile>) -> io::Result<()>,
+) -> io::Result<()> {
+    let file = TemporaryFile {
+        file,
+        first_error: None,
+    };
+    let mut buffered = BufWriter::with_capacity(1 << 20, file);
+    let written = write(&mut buffered).and_then(|()| buffered.flush());
+    // The buffer is dropped without another attempt to write it.
+    let (file, _) = buffered.into_parts();
+    written.map_err(|error| file.first_error.unwrap_or(error))
 }
 
 #[cfg(unix)]

@@ -15,7 +15,7 @@ use crate::{
         part::{Packing, Part, PartHeader, Samples},
         renderer::Renderer,
     },
-    scene::atomic_file::{clear_unfinished, through_links},
+    scene::atomic_file::{clear_unfinished, folder_of, through_links},
 };
 
 /// Minimum ratio of the time between two checkpoints to the time for writing one.
@@ -46,10 +46,13 @@ pub enum Beginning {
     Anew,
     /// The render continues after these samples.
     After(Samples),
-    /// The checkpoint was damaged and has been renamed, so the render starts from the beginning.
+    /// The checkpoint was damaged and has been renamed, so the render starts from the beginning. Of such files, the last
+    /// three are kept.
     Damaged {
         /// New path of the damaged file.
         kept: PathBuf,
+        /// Number of older ones that were removed.
+        removed: usize,
         /// Description of the damage.
         problem: String,
     },
@@ -95,14 +98,18 @@ impl Checkpoint {
                 Beginning::After(part.header.samples)
             }
             Err(Error::Damaged { problem, .. }) => {
-                let kept = keep_aside(path).map_err(|error| {
+                let (kept, removed) = keep_aside(path).map_err(|error| {
                     not_used(
                         path,
                         &format!("is damaged ({problem}) and cannot be renamed: {error}"),
                     )
                 })?;
                 checkpoint.stamp = None;
-                Beginning::Damaged { kept, problem }
+                Beginning::Damaged {
+                    kept,
+                    removed,
+                    problem,
+                }
             }
             Err(error) => return Err(error),
         };
@@ -153,12 +160,18 @@ impl Checkpoint {
         if part.header.samples.is_empty() || self.held.as_ref() == Some(&held) {
             return Ok(());
         }
-        // Checked before the slow encoding, and again just before the rename.
-        self.check_own().map_err(|error| Error::Write {
+        let is_foreign = |error: io::Error| Error::Write {
             path: self.path.clone(),
             problem: format!("not written: {error}; name another checkpoint"),
-        })?;
-        let made = part.replace(&self.path, Packing::Fast, || self.check_own())?;
+        };
+        // Checked before the slow encoding, and again just before the rename.
+        self.check_own().map_err(is_foreign)?;
+        let replaced = part.replace(&self.path, Packing::Fast, || self.check_own());
+        let made = match (replaced, self.check_own()) {
+            (Ok(made), _) => made,
+            (Err(_), Err(foreign)) => return Err(is_foreign(foreign)),
+            (Err(error), Ok(())) => return Err(error),
+        };
         // The stamp of the file as written, as another file may have replaced it by now.
         self.stamp = stamp_of(&made).ok();
         self.held = Some(held);
@@ -195,23 +208,50 @@ fn stamp_of(found: &fs::Metadata) -> io::Result<Stamp> {
     Ok((found.modified()?, found.len()))
 }
 
-/// Renames a damaged file to the first free name of `NAME.damaged`, `NAME.damaged-2`, and so on. Returns the new path.
-fn keep_aside(path: &Path) -> io::Result<PathBuf> {
+/// Number of damaged checkpoints that are kept.
+const MAX_DAMAGED: usize = 3;
+
+/// Renames a damaged file to `NAME.damaged`, or to `NAME.damaged-N` with a number above those that exist, and removes
+/// the oldest files of such names beyond the last three. Returns the new path, and the number of removed files.
+fn keep_aside(path: &Path) -> io::Result<(PathBuf, usize)> {
     let file = through_links(path);
-    let mut number = 1;
-    loop {
-        let ending = match number {
-            1 => "damaged".to_owned(),
-            number => format!("damaged-{number}"),
+    let mut older = damaged_copies(&file)?;
+    let number = older.last().map_or(1, |(number, _)| number + 1);
+    let ending = match number {
+        1 => "damaged".to_owned(),
+        number => format!("damaged-{number}"),
+    };
+    let aside = file.with_added_extension(ending);
+    fs::rename(&file, &aside)?;
+    older.truncate((older.len() + 1).saturating_sub(MAX_DAMAGED));
+    // One that cannot be removed only takes space.
+    let removed = older
+        .iter()
+        .filter(|(_, path)| fs::remove_file(path).is_ok());
+    Ok((aside, removed.count()))
+}
+
+/// Returns the earlier damaged checkpoints of `file` with their numbers, which increase.
+fn damaged_copies(file: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut prefix = file.file_name().unwrap_or_default().to_owned();
+    prefix.push(".damaged");
+    let mut copies = Vec::new();
+    for entry in fs::read_dir(folder_of(file))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let rest = name
+            .as_encoded_bytes()
+            .strip_prefix(prefix.as_encoded_bytes());
+        let rest = rest.and_then(|rest| std::str::from_utf8(rest).ok());
+        let number = match rest {
+            Some("") => Some(1),
+            Some(rest) => rest
+                .strip_prefix('-')
+                .and_then(|number| number.parse().ok()),
+            None => None,
         };
-        let aside = file.with_added_extension(ending);
-        match fs::symlink_metadata(&aside) {
-            Ok(_) => number += 1,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::rename(&file, &aside)?;
-                return Ok(aside);
-            }
-            Err(error) => return Err(error),
-        }
+        copies.extend(number.map(|number| (number, entry.path())));
     }
+    copies.sort_unstable();
+    Ok(copies)
 }

@@ -91,6 +91,7 @@ impl Merge {
             compared: None,
             oidn: None,
             prints_table: true,
+            has_said_denoised: false,
             picture: self.output.clone(),
             stats: self.stats.clone(),
             figures: self.look.figures.clone(),

@@ -112,6 +112,8 @@ pub(crate) struct Outputs {
     pub(crate) oidn: Option<Oidn>,
     /// Whether a render prints its table to the standard output. The frames of a sequence do not.
     pub(crate) prints_table: bool,
+    /// Whether an earlier frame of a sequence has said whether its files contain a denoised image.
+    pub(crate) has_said_denoised: bool,
 }
 
 impl Outputs {

@@ -145,7 +145,13 @@ impl Folder {
         match fs::create_dir(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::Write {
                 path,
-                problem: format!("cannot be created: {error}; name another path"),
+                problem: match atomic_file::is_full_disk(&error) {
+                    true => format!(
+                        "cannot be created: {error}; {}",
+                        atomic_file::write_remedy(&error)
+                    ),
+                    false => format!("cannot be created: {error}; name another path"),
+                },
             }),
             _ => Ok(()),
         }

@@ -381,7 +381,15 @@ fn damaged_checkpoint_is_set_aside() {
             report.contains(&name) && report.ends_with("the render starts from the beginning"),
             "{report}"
         );
+        assert_eq!(
+            report.contains("only the last three"),
+            number > 3,
+            "{report}"
+        );
         assert_eq!(fs::read(folder.join(&name)).expect(&name), *damage);
+        let kept = names(folder);
+        let kept = kept.iter().filter(|name| name.contains("damaged"));
+        assert_eq!(kept.count(), number.min(3));
         assert_eq!(hash(folder, "a.exr"), expected);
         assert_eq!(hash(folder, "c.exr"), expected);
     }

@@ -335,28 +335,49 @@ fn render_waits_in_memory_for_space() {
     // Waits for the line of the program, which runs in the background, then runs `then`.
     let script = |then: &str| {
         format!(
-            "head -c 500000 /dev/zero >filler; export TMPDIR=.; \"$@\" 2>log & \
-             until grep -q 'kept in memory' log || ! kill -0 $!; do sleep 0.05; done; {then}; \
-             wait $!; code=$?; cat log >&2; ls; exit $code"
+            "cat /dev/zero >filler 2>/dev/null; export TMPDIR=.; \"$@\" 2>../log & \
+             until grep -q 'kept in memory' ../log || ! kill -0 $!; do sleep 0.05; done; {then}; \
+             wait $!; code=$?; cat ../log >&2; ls; exit $code"
         )
     };
-    let render = |then: &str| {
+    let render = |then: &str, outputs: &[&str]| {
         let mut command = disk(folder.path(), "512k", &script(then));
         command.arg(program()).arg(scene("spheres.ron"));
-        command.args(SMALL_RENDER).args(["-o", "a.exr"]);
-        command.output().expect("unshare")
+        command.args(SMALL_RENDER).args(outputs);
+        let output = command.output().expect("unshare");
+        fs::remove_dir(folder.path().join("disk")).expect("it is empty");
+        output
     };
-    let output = render("rm filler");
+    for (file, more) in [
+        ("a.exr", &[][..]),
+        ("a.exr", &["--crop", "8,8,64x64"]),
+        ("a.png", &[]),
+        ("a.png", &["--overlay"]),
+        ("a.png", &["--crop", "8,8,64x64"]),
+        ("a.png", &["--view", "normal"]),
+    ] {
+        let output = render("rm filler", &[&["-o", file], more].concat());
+        assert_done(&output);
+        let shown = stdout(&output);
+        let end = format!("image        {file}\n{file}\n");
+        assert!(shown.ends_with(&end), "{file} {more:?}: {shown}");
+        let messages = stderr(&output);
+        let line = format!(
+            "{file}: not written: No space left on device (os error 28); free some space or name another place; the render is kept in memory"
+        );
+        assert!(messages.contains(&line), "{file} {more:?}: {messages}");
+    }
+    // The statistics wait, too.
+    let output = render("rm filler", &["-o", "../a.png", "--stats", "a.json"]);
     assert_done(&output);
     assert!(
-        stdout(&output).ends_with("image        a.exr\na.exr\nlog\n"),
+        stdout(&output).ends_with("\na.json\n"),
         "{}",
         stdout(&output)
     );
-    fs::remove_dir(folder.path().join("disk")).expect("it is empty");
-    let output = render("kill -TERM $!");
-    assert_refused(&output, 1, &["a.exr: not written: No space left"]);
-    assert!(stdout(&output).ends_with("\nfiller\nlog\n"));
+    let output = render("kill -TERM $!", &["-o", "a.png"]);
+    assert_refused(&output, 1, &["a.png: not written: No space left"]);
+    assert!(stdout(&output).ends_with("\nfiller\n"));
 }
 
 fn removed_folder_is_reported_on_one_line() {

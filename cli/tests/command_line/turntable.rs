@@ -17,6 +17,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         turntable_circles_the_target_of_a_scene,
+        turntable_says_once_that_it_denoises,
         whole_model_stays_in_all_images_of_a_turntable,
         turntable_is_refused_with_options_of_other_sequences,
     );
@@ -97,6 +98,24 @@ fn turntable_circles_the_target_of_a_scene() {
     ));
     let [one, first] = ["one.json", "turn.0000.json"].map(|name| statistics(&folder.join(name)));
     assert_eq!(one["film_hash"], first["film_hash"]);
+}
+
+fn turntable_says_once_that_it_denoises() {
+    let folder = folder();
+    let spheres = scene("spheres.ron");
+    let spheres = spheres.to_str().expect("a path");
+    let view = ["--backend", "cpu", "--size", "32x24", "--spp", "4"];
+    let rest = ["--turntable", "3", "--denoise", "-o", "a.png"];
+    let output = run(folder.path(), [&[spheres], &view[..], &rest].concat());
+    assert_done(&output);
+    // The backend, the denoised image, and a line for each frame.
+    let messages = stderr(&output);
+    assert_eq!(messages.lines().count(), 5, "{messages}");
+    assert_eq!(
+        messages.matches("denoised preview").count(),
+        1,
+        "{messages}"
+    );
 }
 
 fn whole_model_stays_in_all_images_of_a_turntable() {

@@ -116,13 +116,7 @@ fn write_exr(path: &Path, part: &Part, region: Region, aovs: &Aovs) -> Result<()
         IntegerBounds::from_dimensions((width as usize, height as usize));
     Ok(write_whole(path, |file| {
         use exr::image::write::WritableImage;
-        image
-            .write()
-            .to_buffered(file)
-            .map_err(|error| match error {
-                exr::error::Error::Io(error) => error,
-                other => io::Error::other(other),
-            })
+        image.write().to_buffered(file).map_err(io::Error::other)
     })?)
 }
 

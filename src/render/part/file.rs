@@ -34,7 +34,10 @@ use crate::{
     film::picture::Picture,
     inspect::aovs::{Aov, Aovs},
     render::stats::Stats,
-    scene::{atomic_file::replace, memory},
+    scene::{
+        atomic_file::{TemporaryFile, replace},
+        memory,
+    },
 };
 
 /// Compression of a part's EXR file.
@@ -103,7 +106,7 @@ pub(super) fn write(
     aovs: &Aovs,
     may: impl FnOnce() -> io::Result<()>,
 ) -> Result<Metadata, Error> {
-    let encode = |file: &mut BufWriter<&mut File>| {
+    let encode = |file: &mut BufWriter<TemporaryFile>| {
         let (width, height) = part.header.identity.size;
         let encoding = match packing {
             Packing::Small => Encoding::SMALL_LOSSLESS,
@@ -116,7 +119,7 @@ pub(super) fn write(
             encoding,
             PartChannels::new(part, aovs),
         ));
-        image.write().to_buffered(file).map_err(io_error)
+        image.write().to_buffered(file).map_err(io::Error::other)
     };
     Ok(replace(path, encode, may)?)
 }
@@ -469,12 +472,4 @@ fn content<R: Read + Seek>(
         picture,
         pixel_stats,
     })
-}
-
-/// Converts an error of the EXR encoder.
-fn io_error(error: exr::error::Error) -> io::Error {
-    match error {
-        exr::error::Error::Io(error) => error,
-        error => io::Error::other(error),
-    }
 }
