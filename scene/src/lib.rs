@@ -72,7 +72,7 @@
 //! | `radius` | radius of the aperture in metres | `radius` or `f_stop` is required |
 //! | `f_stop` | focal length divided by the aperture's diameter, 0.1 to 1000; the focal length is the one at which a film 36 mm wide sees `fov`; not for a camera with `width` | `radius` or `f_stop` is required |
 //! | `focus_distance` | distance in metres from the lens to the plane of focus, along the view direction | distance of `target` |
-//! | `focus_point` | a point on the plane of focus, in front of the camera; excludes `focus_distance` | `target` |
+//! | `focus_point` | a point on the plane of focus; everything is blurred while it is not in front of the camera; excludes `focus_distance` | `target` |
 //! | `blades` | corners of the aperture, a regular polygon on the circle of its radius: 3 to 16, or 0 for a round aperture | `0` |
 //! | `rotation` | counter-clockwise rotation of the polygon in degrees, -360 to 360; at 0 its first corner points up | `0` |
 //!

@@ -6,7 +6,7 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve_scene::{Camera, Error, FieldValue, Focus, Projection, Scene, save_camera};
+use raysieve_scene::{Camera, Error, FieldValue, Focus, Lens, Projection, Scene, save_camera};
 
 /// Writes a scene with this camera to `name.ron` and returns the path.
 fn written(name: &str, camera: &str) -> PathBuf {
@@ -204,16 +204,13 @@ fn a_failed_save_leaves_the_file_unchanged() {
         "orthographic",
         "(origin: (0, 1, 5), target: (0, 1, 0), width: 40)",
     ));
-    for (wanted, expected) in [
-        (orthographic, "load the scene again"),
-        (
-            Camera {
-                target: camera(&path).origin,
-                ..camera(&path)
-            },
-            "is the same point as `origin`",
-        ),
-    ] {
+    for (wanted, expected) in [(
+        Camera {
+            target: camera(&path).origin,
+            ..camera(&path)
+        },
+        "is the same point as `origin`",
+    )] {
         let error = save_camera(&path, &wanted).expect_err("the save is refused");
         assert!(error.to_string().contains(expected), "{error}");
         kept();
@@ -224,4 +221,109 @@ fn a_failed_save_leaves_the_file_unchanged() {
     fs::write(&path, "(camera: 7").unwrap();
     save_camera(&path, &orthographic).expect_err("no scene any more");
     assert_eq!(fs::read_to_string(&path).unwrap(), "(camera: 7");
+}
+
+/// Each of these cameras can be saved in place of each other one, whatever the kinds of projection, aperture and focus
+/// that the file names.
+#[test]
+fn every_camera_can_be_saved_in_place_of_every_other() {
+    let view = "origin: (0, 1, 5), target: (0, 1, 0)";
+    let cameras = [
+        "fov: 40",
+        "width: 3, pixel_aspect: 2",
+        "fov: 90, up: (1, 1, 0), shift: (0.25, -0.5)",
+        "fov: 40, lens: (f_stop: 2.8)",
+        "fov: 40, lens: (radius: 0.1, focus_distance: 2, blades: 5)",
+        // Apertures that are no valid numbers of stops.
+        "fov: 40, lens: (radius: 20, focus_point: (0, 1, 1))",
+        "fov: 170, lens: (radius: 1e-9)",
+        "width: 3, lens: (focus_point: (1, 2, 3), radius: 0.5, rotation: 10)",
+        // The focus is behind the camera.
+        "fov: 40, lens: (radius: 0.1, focus_point: (0, 1, 6))",
+    ];
+    let path = |index: usize| {
+        written(
+            &format!("exchanged_{index}"),
+            &format!("({view}, {})", cameras[index]),
+        )
+    };
+    let wanted = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|index| camera(&path(index)));
+    for from in 0..cameras.len() {
+        for (to, wanted) in wanted.iter().enumerate() {
+            assert!(wanted.is_expressible(), "{}", cameras[to]);
+            let path = path(from);
+            save_camera(&path, wanted)
+                .unwrap_or_else(|error| panic!("{} to {}: {error}", cameras[from], cameras[to]));
+            assert_eq!(
+                camera(&path),
+                *wanted,
+                "{} to {}",
+                cameras[from],
+                cameras[to]
+            );
+        }
+    }
+}
+
+#[test]
+fn cameras_that_no_scene_expresses_are_refused() {
+    let path = written("refused", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)");
+    let good = camera(&path);
+    let lens = |radius: f32, focus: Focus| Camera {
+        lens: Some(Lens {
+            radius,
+            focus,
+            blades: 0,
+            rotation_degrees: 0.0,
+        }),
+        ..good
+    };
+    for wrong in [
+        Camera {
+            up: Vec3::new(0.0, 0.0, 2.0),
+            ..good
+        },
+        Camera {
+            up: Vec3::ZERO,
+            ..good
+        },
+        Camera {
+            target: good.origin,
+            ..good
+        },
+        Camera {
+            origin: Vec3::new(2e8, 0.0, 0.0),
+            ..good
+        },
+        Camera {
+            projection: Projection::Orthographic { width: 0.0 },
+            ..good
+        },
+        Camera {
+            projection: Projection::Perspective { fov_degrees: 180.0 },
+            ..good
+        },
+        lens(0.0, Focus::Distance(1.0)),
+        lens(0.1, Focus::Distance(-1.0)),
+        lens(0.1, Focus::Point(Vec3::new(0.0, f32::NAN, 0.0))),
+    ] {
+        assert!(!wrong.is_expressible(), "{wrong:?}");
+        save_camera(&path, &wrong).expect_err("the save is refused");
+        assert_eq!(camera(&path), good);
+    }
+}
+
+#[test]
+fn a_focus_behind_the_camera_is_reported() {
+    let path = written(
+        "behind",
+        "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (radius: 0.1, focus_point: (0, 1, 6)))",
+    );
+    let notes = Scene::load(&path).expect("a scene").notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.starts_with("camera: its `focus_point` is not in front")),
+        "{notes:?}"
+    );
 }

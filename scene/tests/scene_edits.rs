@@ -225,7 +225,7 @@ fn saving_edits_changes_only_their_changed_numbers() {
         let scene = load(&path);
         let wanted = edited(&scene, part, edits);
         assert_ne!(wanted.surfaces_hash(), scene.surfaces_hash(), "{name}");
-        let printed = edits_to_ron(&wanted, &scene).unwrap();
+        let printed = edits_to_ron(&wanted, &scene).0;
         assert_eq!(printed, format!("{after},"), "{name}");
         let unwritten = fs::read_to_string(&path).unwrap();
         assert_eq!(unwritten, text, "{name}: printing must not write");
@@ -441,12 +441,12 @@ fn what_the_file_does_not_define_is_not_saved() {
             path: folder().join(path),
             ..wanted.clone()
         };
-        edits_to_ron(&wanted, &scene).unwrap()
+        edits_to_ron(&wanted, &scene).0
     };
     let name = scene.part_name(own);
     let of_own = format!("// material {name:?}: {field}: (0.125, 0.5, 1)");
     assert_eq!(
-        edits_to_ron(&wanted, &scene).unwrap(),
+        edits_to_ron(&wanted, &scene).0,
         format!("\"one\": Diffuse(albedo: (0, 1, 0)),\n{of_own}")
     );
     let of_first = "// material \"one\": albedo: (0, 1, 0)";
@@ -495,6 +495,12 @@ fn a_part_that_has_changed_in_the_file_is_not_saved() {
         matches!(error, Error::Scene { .. } | Error::File { .. }),
         "{error}"
     );
+    // Printed, edits that do not fit the file are comments, so that they are not lost.
+    let (printed, problem) = edits_to_ron(&wanted, &scene);
+    assert_eq!(printed, "// material \"one\": albedo: (1, 1, 1)");
+    assert!(problem.is_some());
+    fs::remove_file(&path).unwrap();
+    assert_eq!(edits_to_ron(&wanted, &scene).0, printed);
     let model = scene
         .with_field(Part::Sky, "sky", color(1.0, 1.0, 1.0))
         .unwrap();

@@ -1,5 +1,7 @@
 //! Reads the camera of a scene file, with its lens and its pixel filter.
 
+use std::ops::RangeInclusive;
+
 use glam::Vec3;
 
 use super::{
@@ -9,8 +11,11 @@ use super::{
 use crate::{
     Error,
     limits::{MAX_PIXEL_ASPECT, MAX_SHIFT, MIN_PIXEL_ASPECT},
-    scene::{Camera, Focus, Lens, PixelFilter, Projection},
+    scene::{Camera, Focus, Lens, NoView, PixelFilter, Projection},
 };
+
+/// Valid values of `f_stop`.
+pub(super) const STOPS: RangeInclusive<f64> = 0.1..=1000.0;
 
 /// Reads and validates the field `camera`, which is `object`. Invalid values are an [`Error::Scene`].
 pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Error> {
@@ -22,32 +27,6 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
         None => Vec3::Y,
     };
     let projection = projection(source, object, &written)?;
-    if !(target - origin).length_squared().is_normal() {
-        return Err(source.error(
-            object,
-            written.target,
-            "target: is the same point as `origin`; expected another point for the camera to look at",
-        ));
-    }
-    let up_at = written.up.unwrap_or(object.raw);
-    if !up.length_squared().is_normal() {
-        return Err(source.error(
-            object,
-            up_at,
-            "up: has zero length; expected a direction such as (0, 1, 0)",
-        ));
-    }
-    let (view, upwards) = (
-        (target - origin).as_dvec3().normalize(),
-        up.as_dvec3().normalize(),
-    );
-    if view.cross(upwards).length() < 1e-5 {
-        return Err(source.error(
-            object,
-            up_at,
-            "up: is parallel to the view direction from `origin` to `target`; choose another direction",
-        ));
-    }
     let camera = Camera {
         origin,
         target,
@@ -58,6 +37,31 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
         lens: None,
         filter: PixelFilter::default(),
     };
+    let up_at = written.up.unwrap_or(object.raw);
+    let (at, problem) = match camera.no_view() {
+        None => return with_lens_and_filter(source, &written, camera),
+        Some(NoView::NoDirection) => (
+            written.target,
+            "target: is the same point as `origin`; expected another point for the camera to look at",
+        ),
+        Some(NoView::NoUp) => (
+            up_at,
+            "up: has zero length; expected a direction such as (0, 1, 0)",
+        ),
+        Some(NoView::ParallelUp) => (
+            up_at,
+            "up: is parallel to the view direction from `origin` to `target`; choose another direction",
+        ),
+    };
+    Err(source.error(object, at, problem))
+}
+
+/// Returns the camera with its fields `lens` and `filter`. Invalid values are an [`Error::Scene`].
+fn with_lens_and_filter(
+    source: &SceneSource,
+    written: &CameraText,
+    camera: Camera,
+) -> Result<Camera, Error> {
     let lens = |raw| lens(source, &Object::new("lens", raw), &camera);
     let filter = |raw| filter(source, &Object::new("filter", raw));
     Ok(Camera {
@@ -134,7 +138,7 @@ fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, 
         }
         (Some(raw), None) => source.length(object, "radius", raw)?,
         (None, Some(raw)) => {
-            let valid = |stop: f64| (0.1..=1000.0).contains(&stop);
+            let valid = |stop: f64| STOPS.contains(&stop);
             let stop = source.number(object, "f_stop", raw, "a number from 0.1 to 1000", valid)?;
             let Some(focal_length) = camera.focal_length() else {
                 return Err(source.error(
@@ -162,18 +166,7 @@ fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, 
             ));
         }
         (Some(raw), None) => Focus::Distance(source.length(object, "focus_distance", raw)? as f32),
-        (None, Some(raw)) => {
-            let point = source.position(object, "focus_point", raw)?.as_vec3();
-            let view = (camera.target - camera.origin).as_dvec3();
-            if (point - camera.origin).as_dvec3().dot(view) <= 0.0 {
-                return Err(source.error(
-                    object,
-                    raw,
-                    "focus_point: is not in front of the camera; choose a point on the side of `target`",
-                ));
-            }
-            Focus::Point(point)
-        }
+        (None, Some(raw)) => Focus::Point(source.position(object, "focus_point", raw)?.as_vec3()),
         (None, None) => Focus::Point(camera.target),
     };
     let blades = match written.blades {

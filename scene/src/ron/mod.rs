@@ -120,6 +120,9 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     lights.extend(more_lights);
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     notes.extend(light_notes);
+    if camera.has_focus_behind() {
+        notes.push("camera: its `focus_point` is not in front of it, so that everything is blurred; choose a point on the side of `target`".to_owned());
+    }
     if sky == Vec3::ZERO && lights.is_empty() && !materials.surfaces.iter().any(shines) {
         notes.push("the scene contains no light: the image will be black; add a light, a `sky` or an `Emissive` material".to_owned());
     }

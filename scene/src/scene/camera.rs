@@ -3,6 +3,8 @@
 use glam::{DQuat, Vec3};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{MAX_LENGTH, MIN_LENGTH};
+
 /// A perspective or orthographic camera, with or without a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
@@ -69,7 +71,8 @@ pub struct Lens {
 pub enum Focus {
     /// Distance of the plane from the lens along the view direction, metres, above 0.
     Distance(f32),
-    /// Point in the plane, in world space, metres. It stays in focus when the camera moves.
+    /// Point in the plane, in world space, metres. It stays in focus when the camera moves. Everything is blurred while
+    /// it is not in front of the camera.
     Point(#[serde(with = "numbers")] Vec3),
 }
 
@@ -116,7 +119,66 @@ impl PixelFilter {
     }
 }
 
+/// The reason why a camera has no view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoView {
+    /// Origin and target are the same point.
+    NoDirection,
+    /// `up` has no length.
+    NoUp,
+    /// `up` is parallel to the view direction.
+    ParallelUp,
+}
+
 impl Camera {
+    /// Returns why the camera has no view; `None` if it has one.
+    pub(crate) fn no_view(&self) -> Option<NoView> {
+        let (view, up) = (self.target - self.origin, self.up);
+        if !view.length_squared().is_normal() {
+            return Some(NoView::NoDirection);
+        }
+        if !up.length_squared().is_normal() {
+            return Some(NoView::NoUp);
+        }
+        let sideways = view.as_dvec3().normalize().cross(up.as_dvec3().normalize());
+        (sideways.length() < 1e-5).then_some(NoView::ParallelUp)
+    }
+
+    /// Returns whether a scene file can express the camera: whether its values are within their limits, and `up` is not
+    /// parallel to the view.
+    pub fn is_expressible(&self) -> bool {
+        let is_length = |length: f32| (MIN_LENGTH as f32..=MAX_LENGTH as f32).contains(&length);
+        let is_point =
+            |point: Vec3| point.is_finite() && f64::from(point.abs().max_element()) <= MAX_LENGTH;
+        let has_valid_projection = match self.projection {
+            Projection::Perspective { fov_degrees } => (0.001..=179.999).contains(&fov_degrees),
+            Projection::Orthographic { width } => is_length(width),
+        };
+        let has_valid_lens = self.lens.is_none_or(|lens| {
+            let has_valid_focus = match lens.focus {
+                Focus::Distance(metres) => is_length(metres),
+                Focus::Point(point) => is_point(point),
+            };
+            is_length(lens.radius) && has_valid_focus
+        });
+        let points = [self.origin, self.target, self.up];
+        self.no_view().is_none()
+            && points.into_iter().all(is_point)
+            && has_valid_projection
+            && has_valid_lens
+    }
+
+    /// Returns whether the lens focuses on a point that is not in front of the camera, so that everything is blurred.
+    pub(crate) fn has_focus_behind(&self) -> bool {
+        self.lens.is_some_and(|lens| match lens.focus {
+            Focus::Distance(_) => false,
+            Focus::Point(point) => {
+                let view = (self.target - self.origin).as_dvec3();
+                (point - self.origin).as_dvec3().dot(view) <= 0.0
+            }
+        })
+    }
+
     /// Returns the camera with a view that is `times` as wide, measured at any fixed distance; `times` is above 0. The
     /// angle of view stays within 0.001° to 179.999°.
     pub fn with_width_scaled(self, times: f64) -> Camera {

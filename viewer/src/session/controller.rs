@@ -324,7 +324,8 @@ impl Session {
         }
     }
 
-    /// Moves the camera and restarts the render with it. Always returns `None`, because the movement is visible.
+    /// Moves the camera and restarts the render with it. A movement to a camera that a scene cannot express, such as one
+    /// at its target, is not made. Always returns `None`, because the movement is visible.
     pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
         self.move_on(motion, Continuity::ByTime)
     }
@@ -332,6 +333,7 @@ impl Session {
     /// Moves the camera as [`move_camera`](Self::move_camera), as part of a drag or not.
     pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) -> Option<Message> {
         self.record_view(continuity);
+        let before = self.orbit.current;
         let sides = |length: f32| length.clamp(-MAX_SIDES, MAX_SIDES);
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {
@@ -353,6 +355,9 @@ impl Session {
                 let seconds = Vec3::new(right, up, forward).clamp(-limit, limit);
                 self.orbit.fly(seconds / 2.0);
             }
+        }
+        if before.is_expressible() && !self.orbit.current.is_expressible() {
+            self.orbit.current = before;
         }
         self.render_view();
         None

@@ -69,7 +69,7 @@ impl Orbit {
 
     /// Replaces the scene's camera and requested picture size after a reload. If the current camera equals the old
     /// scene camera, it becomes the new one. Otherwise it keeps its position, and takes over a changed projection or
-    /// lens, and the filter.
+    /// lens, and what users cannot change.
     pub(super) fn set_home(&mut self, home: Camera, (width, height): (u32, u32)) {
         let was = mem::replace(&mut self.home, home);
         self.aspect = width as f32 / height as f32;
@@ -82,6 +82,8 @@ impl Orbit {
         if home.lens != was.lens {
             self.current.lens = home.lens;
         }
+        self.current.shift = home.shift;
+        self.current.pixel_aspect = home.pixel_aspect;
         self.current.filter = home.filter;
     }
 
@@ -172,9 +174,10 @@ impl Orbit {
     }
 
     /// Focuses the current camera on a point in world space, and returns the point's distance along the view direction
-    /// in metres. Does nothing and returns `None` if the camera has no lens.
+    /// in metres. Does nothing and returns `None` if the camera has no lens, or if a scene cannot express the focus.
     pub(super) fn focus_on(&mut self, point: Vec3) -> Option<f32> {
-        let Camera { origin, target, .. } = self.current;
+        let before = self.current;
+        let Camera { origin, target, .. } = before;
         let ahead = (target - origin).normalize_or(Vec3::NEG_Z);
         let metres = (point - origin).dot(ahead);
         let lens = self.current.lens.as_mut()?;
@@ -182,6 +185,10 @@ impl Orbit {
             Focus::Distance(_) => Focus::Distance(metres),
             Focus::Point(_) => Focus::Point(point),
         };
+        if before.is_expressible() && !self.current.is_expressible() {
+            self.current = before;
+            return None;
+        }
         Some(metres)
     }
 

@@ -1,11 +1,15 @@
 //! Tests of how serving ends.
 
 use std::{
-    fs, thread,
+    fs,
+    path::Path,
+    thread,
     time::{Duration, Instant},
 };
 
 use libtest_mimic::Trial;
+use raysieve_scene::Scene;
+use serde_json::Value;
 use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
@@ -23,6 +27,9 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_stalled_viewer_does_not_delay_the_end,
         an_interrupt_keeps_edits_of_the_viewers,
         edits_of_the_viewers_survive_a_crash,
+        edits_survive_a_camera_nearer_than_the_focus_point,
+        every_camera_that_is_reached_can_be_saved,
+        a_backup_that_fails_is_a_problem,
     );
 }
 
@@ -141,15 +148,8 @@ fn edits_of_the_viewers_survive_a_crash() {
     let mut viewer = Viewer::join(&program);
     viewer.still();
     viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#);
-    let kept = program.folder.path().join("scene.unsaved.ron");
-    let start = Instant::now();
-    while !kept.exists() {
-        assert!(start.elapsed() < TIMEOUT, "the edit is not kept");
-        thread::sleep(Duration::from_millis(50));
-    }
+    let text = wait_for_backup(program.folder.path(), "Diffuse(albedo: (0, 0.25, 0.75))");
     program.kill();
-    let text = fs::read_to_string(kept).unwrap();
-    assert!(text.contains("Diffuse(albedo: (0, 0.25, 0.75))"), "{text}");
 
     // The next start tells.
     let folder = scene_folder();
@@ -159,6 +159,106 @@ fn edits_of_the_viewers_survive_a_crash() {
     let line =
         "scene.unsaved.ron contains edits that were not saved; open it to go on, or delete it";
     assert_eq!(Viewer::join(&program).wait_for_problem("not saved"), line);
+}
+
+/// Waits until the backup of edits in `folder` contains a text.
+fn wait_for_backup(folder: &Path, wanted: &str) -> String {
+    let kept = folder.join("scene.unsaved.ron");
+    let start = Instant::now();
+    loop {
+        let text = fs::read_to_string(&kept).unwrap_or_default();
+        if text.contains(wanted) {
+            return text;
+        }
+        assert!(start.elapsed() < TIMEOUT, "the edit is not kept: {text}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn edits_survive_a_camera_nearer_than_the_focus_point() {
+    let folder = scene_folder();
+    let lens = "fov: 40, lens: (radius: 0.05, focus_point: (0, 0.6, 4))";
+    let text = SCENE.replace("fov: 40", lens);
+    fs::write(folder.path().join("scene.ron"), text).unwrap();
+    let machine = ["--backend", "cpu", "--threads", "1"];
+    let few = ["--spp", "4"];
+    let mut program = Program::start_in(folder, "scene.ron", &machine, "127.0.0.1:0", &few, &[]);
+    let mut viewer = Viewer::join(&program);
+    viewer.still();
+    // To a distance of 0.6 m from the target, with the focus point 3.4 m behind the camera.
+    viewer.send(r#"{"dolly":20}"#);
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#);
+    wait_for_backup(program.folder.path(), "Diffuse(albedo: (0, 0.25, 0.75))");
+    // The camera can be saved, too.
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("saved to scene.ron");
+    let saved = program.folder.path().join("scene.ron");
+    assert!(Scene::load(&saved).is_ok());
+    let (code, messages, _) = program.interrupt();
+    assert_eq!((code, messages.as_str()), (Some(0), ""));
+}
+
+fn every_camera_that_is_reached_can_be_saved() {
+    let views = [
+        "origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40, lens: (f_stop: 2.8)",
+        // At the largest coordinates, where small movements vanish.
+        "origin: (9.9e7, 0, 1e7), target: (9.9e7, 0, 0), width: 1e8",
+        "origin: (1e6, 0, 0.5), target: (1e6, 0, 0), fov: 0.001, lens: (radius: 1e-9, focus_distance: 1e8)",
+        // At the smallest distances.
+        "origin: (0, 0, 1e-14), target: (0, 0, 0), fov: 179.999, lens: (radius: 0.1)",
+        // Almost along `up`.
+        "origin: (0, 5, 0.0001), target: (0, 0, 0), fov: 40",
+    ];
+    for view in views {
+        let folder = scene_folder();
+        let own = "origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40";
+        assert!(SCENE.contains(own));
+        let text = SCENE.replace(own, view);
+        fs::write(folder.path().join("scene.ron"), text).unwrap();
+        let machine = ["--backend", "cpu", "--threads", "1"];
+        let few = ["--spp", "1", "--size", "16x12"];
+        let program = Program::start_in(folder, "scene.ron", &machine, "127.0.0.1:0", &few, &[]);
+        let mut viewer = Viewer::join(&program);
+        for motion in [
+            r#"{"dolly":100}"#,
+            r#"{"turn":[0.3,100]}"#,
+            r#"{"pan":[100,100]}"#,
+            r#"{"fly":[10,10,10]}"#,
+            r#"{"dolly":-100}"#,
+            r#"{"turn":[0.1,-100]}"#,
+            r#"{"act":"fly"}"#,
+            r#"{"turn":[0.7,100]}"#,
+            r#"{"fly":[-10,10,-10]}"#,
+            r#"{"zoom":1000}"#,
+            r#"{"edit":["camera","radius",1000,false]}"#,
+            r#"{"edit":["camera","focus_distance",100000000,false]}"#,
+            r#"{"dolly":-100}"#,
+        ] {
+            viewer.send(motion);
+        }
+        viewer.send(r#"{"act":"save-camera"}"#);
+        // An edit may be refused, as a problem, but not the save.
+        let saved = |status: &Value| {
+            let text = status.to_string();
+            text.contains("saved to scene.ron") || text.contains("not saved")
+        };
+        let status = viewer.wait_for_status(saved).to_string();
+        assert!(!status.contains("not saved"), "{view}: {status}");
+        Scene::load(&program.folder.path().join("scene.ron")).expect(view);
+    }
+}
+
+fn a_backup_that_fails_is_a_problem() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.still();
+    fs::remove_dir_all(program.folder.path()).unwrap();
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#);
+    let problem = viewer.wait_for_problem("cannot back up unsaved edits");
+    assert!(
+        problem.contains("scene.unsaved.ron: not written: "),
+        "{problem}"
+    );
 }
 
 fn a_stalled_viewer_does_not_delay_the_end() {

@@ -13,7 +13,7 @@ use crate::{
     Error, atomic_file,
     files::display_path,
     ron::{
-        camera::camera,
+        camera::{STOPS, camera},
         source::{Object, Raw, SceneSource, read_scene_file},
         text::{CameraText, LensText, SceneText},
     },
@@ -23,9 +23,9 @@ use crate::{
 /// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept.
 ///
 /// # Errors
-/// [`Error::File`] if `path` is a model, cannot be read, or has a camera that cannot be edited into `camera`, such as
-/// one with the other projection. [`Error::Scene`] if the file is not a valid scene; [`Error::Write`] if it cannot be
-/// written. The file is unchanged after an error.
+/// [`Error::File`] if `path` is a model or cannot be read. [`Error::Scene`] if the file is not a valid scene, if a scene
+/// cannot express the camera (see [`Camera::is_expressible`]), or if a comment hinders the edit. [`Error::Write`] if the
+/// file cannot be written. The file is unchanged after an error.
 pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
     let text = editable_text(path)?;
     write(path, &with_camera(path, &text, camera)?)
@@ -40,24 +40,26 @@ pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
 /// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file
 /// is unchanged after an error.
 pub fn save_edits(edited: &Scene, loaded: &Scene, camera: &Camera) -> Result<Vec<Part>, Error> {
-    let (text, missing) = edits_text(edited, loaded, camera)?;
+    let (text, missing) = edits_text(edited, loaded, Some(camera))?;
     write(&edited.path, &text)?;
     Ok(missing)
 }
 
 /// Returns the text of the scene's file with the camera and the edits that [`save_edits`] would write, and the edited
-/// parts that the file does not define. The file is not written.
+/// parts that the file does not define. Without a camera, that of the file stays. The file is not written.
 ///
 /// # Errors
 /// Every error of [`save_edits`], except [`Error::Write`].
 pub fn edits_text(
     edited: &Scene,
     loaded: &Scene,
-    camera: &Camera,
+    camera: Option<&Camera>,
 ) -> Result<(String, Vec<Part>), Error> {
     let path = &edited.path;
-    let text = editable_text(path)?;
-    let text = with_camera(path, &text, camera)?;
+    let mut text = editable_text(path)?;
+    if let Some(camera) = camera {
+        text = with_camera(path, &text, camera)?;
+    }
     let saved = fields::with_fields(path, &text, edited, loaded)?;
     Ok((saved.text, saved.missing))
 }
@@ -93,21 +95,25 @@ pub fn can_save_view(path: &Path) -> bool {
 /// not define follow as comments, one per changed value: `// material "gold": roughness: 0.3`. They are all that there
 /// is for a model and for a scene of another renderer. The text is empty if no part is edited.
 ///
-/// # Errors
-/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is
-/// not a valid scene.
-pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> Result<String, Error> {
+/// All edits are comments, too, if the file cannot be read, is no valid scene any more, or now defines an edited part in
+/// another way. The second value is then the reason.
+pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> (String, Option<Error>) {
     let path = &edited.path;
     let mut edits = edited.edits_since(loaded);
-    let mut lines = Vec::new();
+    let (mut lines, mut problem) = (Vec::new(), None);
     if !edits.is_empty() && can_save_view(path) {
-        let text = read_scene_file(path)?;
-        let saved = fields::with_fields(path, &text, edited, loaded)?;
-        edits.retain(|edit| saved.missing.contains(&edit.part));
-        lines.extend(Some(saved.definitions).filter(|text| !text.is_empty()));
+        let saved =
+            read_scene_file(path).and_then(|text| fields::with_fields(path, &text, edited, loaded));
+        match saved {
+            Ok(saved) => {
+                edits.retain(|edit| saved.missing.contains(&edit.part));
+                lines.extend(Some(saved.definitions).filter(|text| !text.is_empty()));
+            }
+            Err(error) => problem = Some(error),
+        }
     }
     lines.extend(edits.iter().map(fields::comment));
-    Ok(lines.join("\n"))
+    (lines.join("\n"), problem)
 }
 
 impl Camera {
@@ -119,7 +125,6 @@ impl Camera {
             origin,
             target,
             up,
-            projection,
             shift: [right, upwards],
             pixel_aspect,
             lens,
@@ -133,10 +138,7 @@ impl Camera {
         if *up != Vec3::Y {
             text.push_str(&format!(", up: {}", triple(*up)));
         }
-        text.push_str(&match projection {
-            Projection::Perspective { fov_degrees } => format!(", fov: {fov_degrees}"),
-            Projection::Orthographic { width } => format!(", width: {width}"),
-        });
+        text.push_str(&format!(", {}", projection(self)));
         if (*right, *upwards) != (0.0, 0.0) {
             text.push_str(&format!(", shift: ({right}, {upwards})"));
         }
@@ -158,13 +160,13 @@ impl Camera {
 }
 
 /// Returns the scene text `text` with those values of its camera replaced that differ from `wanted`. Where needed,
-/// `up`, `lens` and fields of the lens are inserted, or `lens` is removed.
+/// optional fields are inserted, and `lens` is removed.
 ///
 /// The pixel filter and all other text stay. `path` is for error messages.
 ///
 /// # Errors
-/// [`Error::Scene`] if the text is not a valid scene, or a comment hinders the removal of the lens. [`Error::File`] if
-/// its camera cannot be edited into `wanted`, which may have another kind of projection or another shift.
+/// [`Error::Scene`] if the text is not a valid scene, if a scene cannot express `wanted`, or if a comment hinders the
+/// removal or renaming of a field.
 fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error> {
     let source = SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
@@ -181,24 +183,42 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     edits.replace(fields.target, current.target != wanted.target, || {
         triple(wanted.target)
     });
-    if current.up != wanted.up {
-        match fields.up {
-            Some(raw) => edits.replace(raw, true, || triple(wanted.up)),
-            None => edits.insert_after(fields.target, format!(", up: {}", triple(wanted.up))),
+    let fov_or_width = one_of([("fov", fields.fov), ("width", fields.width)]);
+    let last = fov_or_width.map_or(fields.target, |(_, raw)| raw);
+    let [right, upwards] = wanted.shift;
+    for (differs, present, before, text) in [
+        (
+            current.up != wanted.up,
+            one_of([("up", fields.up)]),
+            fields.target,
+            format!("up: {}", triple(wanted.up)),
+        ),
+        (
+            current.projection != wanted.projection,
+            fov_or_width,
+            last,
+            projection(wanted),
+        ),
+        (
+            current.shift != wanted.shift,
+            one_of([("shift", fields.shift)]),
+            last,
+            format!("shift: ({right}, {upwards})"),
+        ),
+        (
+            current.pixel_aspect != wanted.pixel_aspect,
+            one_of([("pixel_aspect", fields.pixel_aspect)]),
+            last,
+            format!("pixel_aspect: {}", wanted.pixel_aspect),
+        ),
+    ] {
+        if differs {
+            edits.set(present, before, &text)?;
         }
-    }
-    if current.projection != wanted.projection
-        && let Some(raw) = fields.fov.or(fields.width)
-    {
-        edits.replace(raw, true, || match wanted.projection {
-            Projection::Perspective { fov_degrees } => fov_degrees.to_string(),
-            Projection::Orthographic { width } => width.to_string(),
-        });
     }
     with_lens(&mut edits, &fields, &current, wanted)?;
     let text = edits.apply(text);
-    // Fields of another kind (such as `width` for a `fov`) cannot express the wanted camera: refuse instead of writing
-    // it.
+    // A value that does not read back as itself is refused instead of written.
     let source = SceneSource::new(path, &text);
     let written: SceneText = source.parse_all()?;
     let edited = camera(&source, &Object::new("camera", written.camera))?;
@@ -209,7 +229,7 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     if edited != wanted {
         return Err(Error::File {
             file: display_path(path),
-            problem: "has changed and now contains another kind of camera; load the scene again"
+            problem: "its camera cannot be changed to the present one; press 0 to go back to it"
                 .to_owned(),
         });
     }
@@ -217,7 +237,7 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
 }
 
 /// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if
-/// the text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
+/// the text of the lens is invalid, or if a comment separates a value to be removed or renamed from its name.
 fn with_lens<'a>(
     edits: &mut Edits<'_, 'a>,
     fields: &CameraText<'a>,
@@ -242,63 +262,65 @@ fn with_lens<'a>(
     let lens_fields: LensText = edits.source.parse(&Object::new("lens", raw))?;
     let has_radius = current.lens.is_some_and(|now| now.radius == lens.radius);
     let has_focus = current.lens.is_some_and(|now| now.focus == lens.focus);
-    match (
-        lens_fields.radius,
-        lens_fields.f_stop,
-        wanted.focal_length(),
-    ) {
-        (Some(raw), ..) => edits.replace(raw, !has_radius, || lens.radius.to_string()),
-        // The radius that a number of stops gives also depends on the angle of view.
-        (None, Some(raw), Some(length)) => {
-            let is_same = has_radius && current.projection == wanted.projection;
-            edits.replace(raw, !is_same, || {
-                shortest(length / (2.0 * f64::from(lens.radius)), |stop| {
-                    (length / stop / 2.0) as f32 == lens.radius
-                })
-            });
-        }
-        _ => {}
-    }
-    match lens_fields.focus_distance.or(lens_fields.focus_point) {
-        // The focus defaults to the target, so nothing needs to be written.
-        None if lens.focus == Focus::Point(wanted.target) => {}
-        None => {
-            let last = lens_fields.radius.or(lens_fields.f_stop);
-            last.into_iter()
-                .for_each(|raw| edits.insert_after(raw, format!(", {}", focus(lens))));
-        }
-        Some(raw) => edits.replace(raw, !has_focus, || match lens.focus {
-            Focus::Distance(metres) => metres.to_string(),
-            Focus::Point(point) => triple(point),
-        }),
-    }
-    let before = current
-        .lens
-        .as_ref()
-        .map(|now| (now.blades, now.rotation_degrees));
+    let radius = one_of([
+        ("radius", lens_fields.radius),
+        ("f_stop", lens_fields.f_stop),
+    ]);
+    // The radius that a number of stops gives also depends on the angle of view.
+    let is_stop = lens_fields.f_stop.is_some();
+    let is_same = has_radius && !(is_stop && current.projection != wanted.projection);
+    let stop = wanted
+        .focal_length()
+        .filter(|_| is_stop)
+        .and_then(|length| stop_text(length, lens.radius));
+    let radius_text = stop.unwrap_or_else(|| format!("radius: {}", lens.radius));
+    // The focus defaults to the target.
+    let given_focus = one_of([
+        ("focus_distance", lens_fields.focus_distance),
+        ("focus_point", lens_fields.focus_point),
+    ]);
+    let has_focus = match given_focus {
+        Some(_) => has_focus,
+        None => lens.focus == Focus::Point(wanted.target),
+    };
+    let before = current.lens.map(|now| (now.blades, now.rotation_degrees));
     let (blades, rotation) = before.unwrap_or_default();
-    let last = lens_fields.radius.or(lens_fields.f_stop);
-    for (name, raw, value, differs) in [
+    for (differs, present, text) in [
+        (!is_same, radius, radius_text),
+        (!has_focus, given_focus, focus(lens)),
         (
-            "blades",
-            lens_fields.blades,
-            lens.blades.to_string(),
             blades != lens.blades,
+            one_of([("blades", lens_fields.blades)]),
+            format!("blades: {}", lens.blades),
         ),
         (
-            "rotation",
-            lens_fields.rotation,
-            lens.rotation_degrees.to_string(),
             rotation != lens.rotation_degrees,
+            one_of([("rotation", lens_fields.rotation)]),
+            format!("rotation: {}", lens.rotation_degrees),
         ),
     ] {
-        match (raw, last) {
-            (Some(raw), _) => edits.replace(raw, differs, || value),
-            (None, Some(last)) if differs => edits.insert_after(last, format!(", {name}: {value}")),
-            _ => {}
+        if differs && let Some((_, last)) = radius {
+            edits.set(present, last, &text)?;
         }
     }
     Ok(())
+}
+
+/// Returns the name and the value of the first of these fields that the text contains; `None` if it has none.
+fn one_of<'a, const N: usize>(
+    fields: [(&'static str, Option<Raw<'a>>); N],
+) -> Option<(&'static str, Raw<'a>)> {
+    let mut fields = fields.into_iter();
+    fields.find_map(|(name, raw)| Some((name, raw?)))
+}
+
+/// Returns the field `f_stop` that gives a lens of this focal length, in metres, exactly this radius; `None` if no valid
+/// one does.
+fn stop_text(focal_length: f64, radius: f32) -> Option<String> {
+    let stop = focal_length / (2.0 * f64::from(radius));
+    let gives_radius = |stop: f64| (focal_length / stop / 2.0) as f32 == radius;
+    (STOPS.contains(&stop) && gives_radius(stop))
+        .then(|| format!("f_stop: {}", shortest(stop, gives_radius)))
 }
 
 /// A list of replacements and insertions to be made in a scene's text, by byte range.
@@ -313,6 +335,21 @@ impl Edits<'_, '_> {
         if differs {
             self.edits.push((self.source.range_of(raw), by()));
         }
+    }
+
+    /// Adds the replacement of a present field, given by name and value, by the field `text`, such as `fov: 40`, which may
+    /// have another name. Without a present field, adds an insertion of `text` after the value `last`. Fails if the name
+    /// changes, and something other than white space separates the present one from its value.
+    fn set(&mut self, present: Option<(&str, Raw)>, last: Raw, text: &str) -> Result<(), Error> {
+        let (name, value) = text.split_once(": ").unwrap_or((text, ""));
+        match present {
+            None => self.insert_after(last, format!(", {text}")),
+            Some((present, raw)) if present == name => {
+                self.replace(raw, true, || value.to_owned());
+            }
+            Some((present, raw)) => self.replace_named(raw, present, text)?,
+        }
+        Ok(())
     }
 
     /// Adds an insertion of `text` after the opening parenthesis of `value`, before its first field.
@@ -397,6 +434,14 @@ const MAX_DECIMALS: usize = 17;
 /// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
 pub(super) fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
+}
+
+/// Returns the projection of a camera as its field in a scene file without a comma: `fov: 40` or `width: 2`.
+fn projection(camera: &Camera) -> String {
+    match camera.projection {
+        Projection::Perspective { fov_degrees } => format!("fov: {fov_degrees}"),
+        Projection::Orthographic { width } => format!("width: {width}"),
+    }
 }
 
 /// Returns the focus of a lens, in metres, as a field of `lens` in a scene file without a comma: `focus_distance: 3` or

@@ -14,8 +14,12 @@ use super::{
     Session,
     saving::{EditState, UnsavedChanges, unsaved_names, write_refusal},
 };
-use crate::{Error, error::report, session::lock};
-use raysieve_scene::{atomic_file::replace, can_save_view, escaped};
+use crate::{
+    Error,
+    error::report,
+    session::{events::EventSender, lock},
+};
+use raysieve_scene::{atomic_file::replace, can_save_view, error_line};
 
 /// Time from an edit until its writing begins, unless another write is running. Further edits do not delay it.
 const DELAY: Duration = Duration::from_secs(3);
@@ -108,7 +112,7 @@ impl AutosaveFile {
     /// Returns the path of the file, and the end of a message about the changes that it lacks; empty if it has all.
     ///
     /// # Errors
-    /// See [`UnsavedChanges::text`], or if the file cannot be written.
+    /// If the file cannot be written.
     pub(super) fn write(&mut self, changes: &UnsavedChanges) -> Result<(PathBuf, String), Error> {
         let scene = changes.scene_path();
         self.forget_unless_own(scene);
@@ -133,7 +137,7 @@ impl AutosaveFile {
                     problem: "not saved: no name is free in its folder".to_owned(),
                 });
             };
-            let (text, without) = changes.text(&path)?;
+            let (text, without) = changes.text(&path);
             let written = replace(
                 &path,
                 |file| file.write_all(text.as_bytes()),
@@ -187,8 +191,13 @@ impl AutosaveFile {
     }
 
     /// Writes the changes, or removes the file if there are none. `open` is the path of the scene that is open. Reports
-    /// the first failure after a success to standard error. Returns whether it has succeeded.
-    fn update(&mut self, changes: Option<UnsavedChanges>, open: &Path) -> bool {
+    /// the first failure after a success to standard error and to the users. Returns whether it has succeeded.
+    fn update(
+        &mut self,
+        changes: Option<UnsavedChanges>,
+        open: &Path,
+        events: &EventSender,
+    ) -> bool {
         let Some(changes) = changes else {
             self.remove(open);
             return true;
@@ -198,9 +207,9 @@ impl AutosaveFile {
             && !self.has_reported
         {
             let scene = open.display();
-            report(&escaped(&format!(
-                "{scene}: cannot back up unsaved edits: {error}"
-            )));
+            let problem = error_line(&format!("{scene}: cannot back up unsaved edits: {error}"));
+            report(&problem);
+            events.problem(problem);
         }
         self.has_reported = written.is_err();
         written.is_ok()
@@ -256,11 +265,12 @@ impl Session {
             Some(_) => None,
         };
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
+        let events = self.events.clone();
         let writing = thread::Builder::new()
             .name("autosave".to_owned())
             .spawn(move || {
                 let start = Instant::now();
-                (lock(&file).update(changes, &open), start.elapsed())
+                (lock(&file).update(changes, &open, &events), start.elapsed())
             });
         self.autosave.has_changed = writing.is_err();
         self.autosave.writing = writing.ok();

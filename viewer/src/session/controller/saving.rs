@@ -152,15 +152,30 @@ impl UnsavedChanges {
     }
 
     /// Returns the text of a file at `target` with the changed scene. If a scene file cannot contain all changes,
-    /// comments at its end have the others. Also returns the end of a message about what is missing; empty if nothing is.
-    pub(super) fn text(&self, target: &Path) -> Result<(String, String), Error> {
-        let (mut text, without) = self.scene.text(target)?;
-        if !without.is_empty() {
-            // The text has as comments what a scene file cannot define.
-            let comments = self.text.lines().filter(|line| line.starts_with("//"));
-            text.extend(comments.map(|line| format!("{line}\n")));
+    /// comments at its end have the others. Without a scene that can be read, all changes are comments. Also returns the
+    /// end of a message about what is missing; empty if nothing is.
+    pub(super) fn text(&self, target: &Path) -> (String, String) {
+        let is_comment = |line: &&str| line.starts_with("//");
+        let (mut text, without, has_camera, has_parts) = match self.scene.text(target) {
+            Ok((text, without)) => (text, without, true, true),
+            Err(error) => match self.scene.text_without_camera() {
+                Ok(text) => (text, ", without the camera".to_owned(), false, true),
+                Err(_) => {
+                    let why = format!("// {}\n", error.line());
+                    (why, ", as comments".to_owned(), false, false)
+                }
+            },
+        };
+        // What the text of a scene cannot contain is a comment already.
+        for line in self.text.lines() {
+            let is_camera = line.starts_with("camera: ");
+            if is_comment(&line) && !without.is_empty() {
+                text += &format!("{line}\n");
+            } else if is_camera && !has_camera || !is_camera && !has_parts {
+                text += &format!("// {line}\n");
+            }
         }
-        Ok((text, without))
+        (text, without)
     }
 
     /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
@@ -225,6 +240,15 @@ impl SceneToSave {
         }
     }
 
+    /// Returns the text of the scene's file with the edits, but with the camera of the file.
+    ///
+    /// # Errors
+    /// If the scene's file cannot be read any more or is a model.
+    fn text_without_camera(&self) -> Result<String, Error> {
+        let [edited, loaded] = &self.edits;
+        Ok(edits_text(edited, loaded, None)?.0)
+    }
+
     /// Returns the text of a scene file at `target`: the scene's own file with the changed values, or for a model a new
     /// scene that shows it. A model is read again. Also returns the end of a message about the saved scene, which names
     /// the edited parts that the text lacks; it is empty if there are none.
@@ -238,7 +262,7 @@ impl SceneToSave {
         let mut time = String::new();
         let (text, missing) = if can_save_view(path) {
             time = time_suffix(edited);
-            edits_text(edited, loaded, &self.camera)?
+            edits_text(edited, loaded, Some(&self.camera))?
         } else {
             let mut loader = SceneLoader::new(path);
             if self.options != self.first {

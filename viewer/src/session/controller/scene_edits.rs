@@ -132,6 +132,9 @@ impl Session {
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
         if part == Part::Camera {
             let camera = seen.camera.with_field(field, value);
+            if !camera.is_expressible() {
+                return Ok(self.report_refusal(part, "a scene cannot express such a camera"));
+            }
             if camera != seen.camera {
                 self.record_part(part, field, continuity);
                 self.orbit.current = camera;
@@ -197,7 +200,7 @@ impl Session {
     }
 
     /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
-    /// cannot be written as scene text, they are left out, and the error is returned too.
+    /// cannot be written as scene text, they are comments, and the error is returned too.
     pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
         let camera = self.orbit.current.to_ron();
         let shown = shown_options(&self.first, &self.scene);
@@ -210,9 +213,8 @@ impl Session {
             None => camera,
         };
         match edits_to_ron(&self.scene, &self.editing.read) {
-            Ok(parts) if parts.is_empty() => (camera, None),
-            Ok(parts) => (format!("{camera}\n{parts}"), None),
-            Err(error) => (camera, Some(error)),
+            (parts, problem) if parts.is_empty() => (camera, problem),
+            (parts, problem) => (format!("{camera}\n{parts}"), problem),
         }
     }
 
