@@ -14,6 +14,7 @@ mod machine;
 mod merge;
 mod model;
 mod output;
+mod page;
 mod scene;
 mod usage;
 mod values;
@@ -44,7 +45,6 @@ use raysieve::{
     },
 };
 use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader, memory};
-use raysieve_viewer::Address;
 #[cfg(any(feature = "window", feature = "serve"))]
 use raysieve_viewer::session::ViewOptions;
 
@@ -63,6 +63,7 @@ use self::{
     machine::Machine,
     model::{FrameArguments, ModelArguments},
     output::{Denoiser, LookArguments},
+    page::PageArguments,
     scene::{SampleRange, SceneArguments, check_hash},
     usage::usage_message,
     values::{
@@ -139,12 +140,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     headless: bool,
 
-    /// Serve the render as a web page at this address and port, such as 127.0.0.1:8080, and open no window. To allow
-    /// other machines, use an address such as 0.0.0.0:8080; other machines need the token in the printed URL. Without
-    /// ADDR, a free port that only this machine can reach [default: serve no page]
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
-        conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
-    pub(crate) serve: Option<Address>,
+    #[command(flatten)]
+    pub(crate) page: PageArguments,
 
     /// Image to show in the window, on the page and in the PNG: light (the rendered image), or a debug view in false
     /// colors
@@ -296,7 +293,8 @@ pub(crate) fn load_options(words: &[String]) -> Result<LoadOptions, Error> {
 impl Arguments {
     /// Returns [`Error::Usage`] for combinations of options that clap's attributes cannot rule out.
     fn check(&self) -> Result<(), Error> {
-        let is_picture = self.command.is_none() && self.serve.is_none() && self.writes_picture();
+        let is_picture =
+            self.command.is_none() && self.page.serve.is_none() && self.writes_picture();
         if is_picture && self.denoise.is_some() && self.debug_view != DebugView::Light {
             return Err(Error::Usage(format!(
                 "--denoise applies to the rendered image, and --view {} replaces it; omit one of them",
@@ -361,7 +359,7 @@ impl Arguments {
     ///
     /// A run whose window cannot be opened also writes an image, although this returns `false`.
     pub(crate) fn writes_picture(&self) -> bool {
-        self.output.is_some() || self.serve.is_none() && !self.wants_window()
+        self.output.is_some() || self.page.serve.is_none() && !self.wants_window()
     }
 
     /// Loads the scene at `path` and applies the options of the command line. Returns the scene and the samples to

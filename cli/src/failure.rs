@@ -96,7 +96,7 @@ fn continue_hint(samples: &Samples, path: &Path, adds_checkpoint: bool) -> Strin
 }
 
 /// Returns the command line of this process, quoted for a shell. If `checkpoint` is a path, omits `--serve` with its
-/// address, and appends `--checkpoint` with that path.
+/// address and `--token`, and appends `--checkpoint` with that path.
 fn command_line(checkpoint: Option<&Path>) -> String {
     let mut words: Vec<String> = Vec::new();
     let arguments = env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -105,7 +105,9 @@ fn command_line(checkpoint: Option<&Path>) -> String {
         if checkpoint.is_some() && word == "--serve" {
             // The address is optional.
             arguments.next_if(|next| !next.starts_with('-'));
-        } else if checkpoint.is_none() || !word.starts_with("--serve=") {
+        } else if checkpoint.is_none()
+            || !(word.starts_with("--serve=") || word.starts_with("--token"))
+        {
             words.push(word);
         }
     }

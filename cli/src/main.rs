@@ -119,9 +119,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if arguments.compare.is_some() && arguments.writes_picture() {
         atomic_file::check_place(&compare::map_path(&outputs.picture))?;
     }
-    let has_window = arguments.serve.is_none() && arguments.wants_window();
+    let has_window = arguments.page.serve.is_none() && arguments.wants_window();
     #[cfg(not(feature = "serve"))]
-    if arguments.serve.is_some() {
+    if arguments.page.serve.is_some() {
         return Err(Error::Usage(
             "--serve: this build of raysieve cannot serve a page; build it with the feature `serve`"
                 .to_owned(),
@@ -129,7 +129,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     }
     // An address in use is reported before the scene is loaded, which can take long.
     #[cfg(feature = "serve")]
-    let server = arguments.serve.map(Server::bind).transpose()?;
+    let bind = |address| Server::bind(address, arguments.page.token());
+    #[cfg(feature = "serve")]
+    let server = arguments.page.serve.map(bind).transpose()?;
     let tev = arguments.tev.as_deref().map(Tev::connect).transpose()?;
     outputs.oidn = arguments.oidn()?;
     let ahead = Ahead::open(arguments.backend());

@@ -1,6 +1,6 @@
 //! Measures the rate and size of images, and the latency of the answer to pointer motion, as a browser would.
 //!
-//! Run `cargo run --example page_speed -- 127.0.0.1:8080 [SECONDS]` while `raysieve SCENE --serve` runs on this machine.
+//! Run `cargo run --example page_speed -- 127.0.0.1:8080 [SECONDS]` while `raysieve SCENE --serve --token=never` runs on this machine.
 
 use std::{
     env,

@@ -12,6 +12,7 @@ mod downloads;
 mod encode;
 mod broadcast;
 mod messages;
+mod other_users;
 mod pages;
 mod viewer;
 
@@ -19,7 +20,9 @@ use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
 
 use tokio::sync::watch;
 
-use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
+use self::{
+    access::Access, broadcast::Broadcaster, notifier::Notifier, other_users::may_have_other_users,
+};
 use crate::{
     Address, Error,
     error::report,
@@ -56,12 +59,13 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Server {
     /// Binds a listening socket to the address. Addresses other than loopback require an access token, which is created
-    /// here and is part of the URL.
+    /// here and is part of the URL. Loopback addresses require one if `token` is `Some(true)`, or if it is `None` and other
+    /// users could open the page.
     ///
     /// # Errors
     /// [`Error::Setting`] if the address cannot be used, for example because its port is taken or privileged, or if no
-    /// access token can be created.
-    pub fn bind(address: Address) -> Result<Server, Error> {
+    /// access token can be created. Also if `token` is `Some(false)` for another address than loopback.
+    pub fn bind(address: Address, token: Option<bool>) -> Result<Server, Error> {
         let refused = |problem: String| Error::Setting {
             setting: format!("--serve {address}"),
             problem,
@@ -85,9 +89,19 @@ impl Server {
         let unusable = |error: io::Error| refused(format!("{error}; choose another"));
         listener.set_nonblocking(true).map_err(unusable)?;
         let bound = listener.local_addr().map_err(unusable)?;
-        let access = Access::new(bound).map_err(|error| {
+        let has_token = match (bound.ip().is_loopback(), token) {
+            (true, None) => may_have_other_users(),
+            (true, Some(token)) => token,
+            (false, Some(false)) => {
+                return Err(refused(
+                    "other machines can reach this address, so that it needs a token; omit --token=never".to_owned(),
+                ));
+            }
+            (false, _) => true,
+        };
+        let access = Access::new(bound, has_token).map_err(|error| {
             refused(format!(
-                "cannot create an access token: {error}; serve on 127.0.0.1, which needs none"
+                "cannot create an access token: {error}; serve on 127.0.0.1 with --token=never"
             ))
         })?;
         Ok(Server {

@@ -1,10 +1,10 @@
 //! Access control of the web page.
 //!
-//! On a loopback address, everybody who can reach the server has access. The risk is then a browser that forwards
-//! requests of other sites. Against such DNS rebinding, the `Host` of a request to a loopback server must be
-//! `localhost` or a loopback address. Other servers require a token, which the printed URL contains and a cookie then
-//! keeps. On all servers, the `Origin` of a WebSocket must be the page itself, or absent, as in clients that are no
-//! browsers.
+//! A server requires a token, which the printed URL contains and a cookie then keeps. On a loopback address, it does so
+//! if other users could open the page. Otherwise everybody who can reach the server has access, and the risk is a browser
+//! that forwards requests of other sites. Against such DNS rebinding, the `Host` of a request must then be `localhost` or
+//! a loopback address. On all servers, the `Origin` of a WebSocket must be the page itself, or absent, as in clients that
+//! are no browsers. Of two `Host` or `Origin` headers, none counts.
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 
 /// The access rules of a server.
 pub(super) struct Access {
-    /// Required access token; `None` on a loopback address, which requires none.
+    /// Required access token; `None` if none is required.
     token: Option<Token>,
 }
 
@@ -32,10 +32,10 @@ struct Token {
 const TOKEN_BYTES: usize = 24;
 
 impl Access {
-    /// Creates the rules for a server that is bound to this address: with a new token, or without one on a loopback
-    /// address. Fails if the operating system provides no random numbers.
-    pub(super) fn new(bound: SocketAddr) -> Result<Self, impl fmt::Display> {
-        if bound.ip().is_loopback() {
+    /// Creates the rules for a server that is bound to this address: with a new token if `has_token` is set. Fails if
+    /// the operating system provides no random numbers.
+    pub(super) fn new(bound: SocketAddr, has_token: bool) -> Result<Self, impl fmt::Display> {
+        if !has_token {
             return Ok(Self { token: None });
         }
         let text = new_token()?;
@@ -93,13 +93,10 @@ impl Access {
     /// Returns whether a WebSocket request comes from the page itself, which means that its `Origin` agrees with its
     /// `Host`. Returns `true` for a client that sends no `Origin`.
     pub(super) fn is_from_page(headers: &HeaderMap) -> bool {
-        let Some(origin) = headers.get(header::ORIGIN) else {
+        if !headers.contains_key(header::ORIGIN) {
             return true;
-        };
-        let origin = origin
-            .to_str()
-            .ok()
-            .and_then(|origin| origin.split_once("://"));
+        }
+        let origin = text(headers, header::ORIGIN).and_then(|origin| origin.split_once("://"));
         let host = text(headers, header::HOST);
         origin.is_some_and(|(_, origin)| Some(origin) == host)
     }
@@ -154,9 +151,14 @@ pub(super) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
-/// Returns the value of a header; `None` if the header is missing or contains other characters than visible ASCII.
+/// Returns the value of a header; `None` if the header is missing, is given twice, or contains other characters than
+/// visible ASCII.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
 }
 
 /// Returns the host of a `Host` header, without port and without the brackets of an IPv6 address. The port is ignored

@@ -22,6 +22,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         requests_with_foreign_host_names_are_refused,
         websockets_of_other_origins_are_refused,
         other_addresses_require_the_token,
+        a_loopback_address_requires_the_token_beside_other_users,
+        of_two_hosts_or_origins_none_counts,
         the_token_cookie_opens_the_live_view,
         every_run_has_a_new_token,
         malformed_requests_do_not_disturb_the_server,
@@ -151,6 +153,62 @@ fn other_addresses_require_the_token() {
     assert_eq!(page.status, 200);
 }
 
+fn a_loopback_address_requires_the_token_beside_other_users() {
+    let refusal = "the access token is missing or wrong";
+    for (more, environment) in [
+        (&["--token"][..], &[][..]),
+        (&["--token=always"], &[]),
+        // Reached through a tunnel, or as a job of a cluster.
+        (
+            &["--token=auto"],
+            &[("SSH_CONNECTION", "192.0.2.1 5 192.0.2.2 22")],
+        ),
+        (&["--token=auto"], &[("SLURM_JOB_ID", "7")]),
+    ] {
+        let machine = ["--backend", "cpu", "--threads", "1"];
+        let arguments = [&ENDLESS[..], more].concat();
+        let program = Program::start_on(&machine, "127.0.0.1:0", &arguments, environment);
+        program.get("/", &[]).assert_refused(403, refusal);
+        assert_eq!(Viewer::join_with(&program, &[]).err(), Some(403));
+        let token = program.token();
+        let page = program.get(&format!("/?token={token}"), &[]);
+        assert_eq!(page.status, 200, "{more:?}");
+        // A tunnel has another port and name.
+        let page = program.get(&format!("/?token={token}"), &["Host: localhost:1"]);
+        assert_eq!(page.status, 200, "{more:?}");
+    }
+    assert_invalid(
+        &["scene.ron", "--serve", "0.0.0.0:0", "--token=never"],
+        "it needs a token",
+    );
+    assert_invalid(&["scene.ron", "--token"], "--serve");
+}
+
+fn of_two_hosts_or_origins_none_counts() {
+    let program = Program::start(&ENDLESS);
+    let own = format!("Host: {}", program.address());
+    for second in [&own, "Host: evil.example"] {
+        let status = program.get("/", &[&own, second]).status;
+        assert!(matches!(status, 400 | 403), "{second}: {status}");
+    }
+    let origin = format!("Origin: http://{}", program.address());
+    let upgrade = [
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
+    for (origins, status) in [
+        (vec![origin.as_str()], 101),
+        (vec![&origin, &origin], 403),
+        (vec![&origin, "Origin: http://evil.example"], 403),
+        (vec!["Origin: http://evil.example", &origin], 403),
+    ] {
+        let head = [&upgrade[..], &origins].concat();
+        assert_eq!(program.status("/live", &head), status, "{origins:?}");
+    }
+}
+
 fn the_token_cookie_opens_the_live_view() {
     let program = Program::start_at("0.0.0.0:0", &ENDLESS);
     let page = program.get(&format!("/?token={}", program.token()), &[]);
@@ -229,11 +287,12 @@ fn open_beside_a_crowd(program: &Program) -> Result<(), String> {
         stream.write_all(b"GET /stats.json HTTP/1.1\r\n").unwrap();
         stream
     };
-    let start = Instant::now();
     let mut early = half_open([127, 0, 0, 1]);
     // Linux accepts connections from the whole loopback network, so that another machine can be imitated.
     let others = if cfg!(target_os = "linux") { 2 } else { 1 };
     let mut crowd: Vec<_> = (0..300).map(|_| half_open([127, 0, 0, others])).collect();
+    // Opening the crowd can take a busy machine long.
+    let start = Instant::now();
     let token = program.token().to_owned();
     let page = program.get(&format!("/?token={token}"), &[]);
     assert_eq!(page.status, 200);

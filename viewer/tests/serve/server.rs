@@ -98,10 +98,19 @@ impl Program {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
+        // Whether other users are logged in to the machine of the tests must not matter.
+        let is_given = arguments.iter().any(|word| word.starts_with("--token"));
+        let has_token = is_given || !address.starts_with("127.");
+        let token = if has_token {
+            &[][..]
+        } else {
+            &["--token=never"]
+        };
         let mut child = raysieve(folder.path())
             .arg(scene)
             .args(machine)
             .args(["--serve", address])
+            .args(token)
             .args(arguments)
             .envs(environment.iter().copied())
             .stdout(Stdio::piped())
@@ -188,6 +197,20 @@ impl Program {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
         Answer::read(&bytes)
+    }
+
+    /// Sends a GET request with additional header lines, and returns the status of the response without its body.
+    pub(crate) fn status(&self, path: &str, head: &[&str]) -> u16 {
+        let mut stream = self.connect();
+        let (address, head) = (self.address(), head.join("\r\n"));
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\n\r\n"
+        )
+        .unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
     /// Renders the scene file in this process on the CPU, at this size, to an error of 0.1 and at most `spp` samples.
