@@ -78,16 +78,19 @@ impl SunSky {
         let mut radiances = vec![Vec3::ZERO; WIDTH * HEIGHT];
         let mut lit = self.irradiance() * to_sun.y;
         let solid_angle = (2.0 * PI / WIDTH as f64) * (PI / HEIGHT as f64);
+        let turns: Vec<(f64, f64)> = (0..WIDTH)
+            .map(|column| libm::sincos(2.0 * PI * (column as f64 + 0.5) / WIDTH as f64))
+            .collect();
         let (above, below) = radiances.split_at_mut(WIDTH * HEIGHT / 2);
         for (row, line) in above.chunks_exact_mut(WIDTH).enumerate() {
             let (sin, cos) = libm::sincos(PI * (row as f64 + 0.5) / HEIGHT as f64);
-            for (column, texel) in line.iter_mut().enumerate() {
-                let turn = 2.0 * PI * (column as f64 + 0.5) / WIDTH as f64;
-                let (east, north) = libm::sincos(turn);
+            for (&(east, north), texel) in turns.iter().zip(line) {
                 let direction = DVec3::new(east * sin, cos, -north * sin);
                 let apart = direction.dot(to_sun).clamp(-1.0, 1.0);
+                let angle = libm::acos(apart);
                 let radiance = DVec3::from_array(
-                    [0, 1, 2].map(|channel: usize| model[channel].radiance(cos, apart).max(0.0)),
+                    [0, 1, 2]
+                        .map(|channel: usize| model[channel].radiance(cos, apart, angle).max(0.0)),
                 );
                 lit += radiance * (cos * sin * solid_angle);
                 *texel = radiance.as_vec3();
@@ -156,10 +159,10 @@ impl SkyChannel {
     }
 
     /// Returns the radiance of the channel in a direction above the horizon, W·sr⁻¹·m⁻² weighted by the eye; it may be
-    /// below 0. `zenith` and `sun` are the cosines of its angles to the zenith and to the sun.
-    fn radiance(&self, zenith: f64, sun: f64) -> f64 {
+    /// below 0. `zenith` and `sun` are the cosines of its angles to the zenith and to the sun, and `gamma` is the latter
+    /// angle in radians.
+    fn radiance(&self, zenith: f64, sun: f64, gamma: f64) -> f64 {
         let [a, b, c, d, e, f, g, h, i] = self.shape;
-        let gamma = libm::acos(sun);
         let mie = (1.0 + sun * sun) / libm::pow(1.0 + i * i - 2.0 * i * sun, 1.5);
         let gradient = 1.0 + a * libm::exp(b / (zenith + 0.01));
         let scattered =

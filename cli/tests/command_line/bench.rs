@@ -427,8 +427,8 @@ fn bench_into_a_closed_pipe_is_not_an_error() {
     assert_done(&child.wait_with_output().expect("the program ends"));
 }
 
-/// Runs a benchmark and interrupts it after it has printed its backend and `wait` has passed.
-fn interrupted(folder: &Path, spp: &str, wait: Duration) -> Output {
+/// Runs a benchmark and interrupts it after it has printed its backend and used this processor time.
+fn interrupted(folder: &Path, spp: &str, processor_time: Duration) -> Output {
     let mut child = raysieve(folder)
         .arg("bench")
         .args([scene("cornell.ron"), scene("spheres.ron")])
@@ -444,19 +444,21 @@ fn interrupted(folder: &Path, spp: &str, wait: Duration) -> Output {
         .read_line(&mut first)
         .expect("a line");
     assert!(first.contains("cornell.ron: backend: cpu"), "{first}");
-    thread::sleep(wait);
+    while crate::processor_time(&child) < processor_time {
+        thread::sleep(Duration::from_millis(10));
+    }
     signal(&child, "INT");
     child.wait_with_output().expect("the program ends")
 }
 
 fn interrupted_bench_writes_complete_rounds() {
     let folder = folder();
-    // On a busy machine the first round can take longer than the wait. Then the next wait is twice as long.
-    let mut wait = Duration::from_millis(500);
-    let mut output = interrupted(folder.path(), "32", wait);
-    while stderr(&output).contains("before the first round") && wait < Duration::from_secs(15) {
-        wait *= 2;
-        output = interrupted(folder.path(), "32", wait);
+    // A slow machine needs more time for the first round. Then the next attempt has twice as much.
+    let mut time = Duration::from_millis(500);
+    let mut output = interrupted(folder.path(), "32", time);
+    while stderr(&output).contains("before the first round") && time < Duration::from_secs(100) {
+        time *= 2;
+        output = interrupted(folder.path(), "32", time);
     }
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let written = fs::read(folder.path().join("a.json")).expect("the results are there");

@@ -71,11 +71,7 @@ pub(crate) fn environment(
         let turns = if turns < 1.0 { turns } else { 0.0 };
         return Ok(Environment::new(image.width, colors, turns));
     }
-    let source = Source {
-        width: image.width as usize,
-        height: image.height as usize,
-        colors,
-    };
+    let source = Source::new(image.width as usize, colors);
     let width = match layout {
         Layout::LatitudeLongitude | Layout::PolesInRows => {
             image.width.max(image.height.saturating_mul(2))
@@ -87,13 +83,15 @@ pub(crate) fn environment(
     let height = width / 2;
     memory::check((width * height) as u64 * BYTES_PER_TEXEL)?;
     let mut radiances = vec![Vec3::ZERO; width * height];
+    let turns: Vec<(f64, f64)> = (0..width)
+        .map(|column| libm::sincos(2.0 * PI * (column as f64 + 0.5) / width as f64))
+        .collect();
     radiances
         .par_chunks_mut(width)
         .enumerate()
         .for_each(|(row, line)| {
             let (sin, cos) = libm::sincos(PI * (row as f64 + 0.5) / height as f64);
-            for (column, texel) in line.iter_mut().enumerate() {
-                let (x, z) = libm::sincos(2.0 * PI * (column as f64 + 0.5) / width as f64);
+            for (&(x, z), texel) in turns.iter().zip(line) {
                 let direction = from_world * DVec3::new(x * sin, cos, -z * sin);
                 *texel = match layout {
                     Layout::LatitudeLongitude => source.latitude_longitude(direction, false),
@@ -165,20 +163,38 @@ struct Source {
     width: usize,
     height: usize,
     colors: Vec<Vec3>,
+    /// Number of rows above the black ones at the bottom, such as the lower half of a sky.
+    lit_rows: usize,
 }
 
 impl Source {
+    /// Creates the source of an image of `width` columns, without black rows at its bottom.
+    fn new(width: usize, colors: Vec<Vec3>) -> Source {
+        let is_black = |row: &&[Vec3]| row.iter().all(|&color| color == Vec3::ZERO);
+        let black = colors.rchunks_exact(width).take_while(is_black).count();
+        let height = colors.len() / width;
+        Source {
+            width,
+            height,
+            colors,
+            lit_rows: height - black,
+        }
+    }
+
     /// Returns the color in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is
     /// that of [`Layout::PolesInRows`].
     fn latitude_longitude(&self, direction: DVec3, poles_in_rows: bool) -> Vec3 {
         let direction = direction.normalize_or(DVec3::Y);
-        let u = libm::atan2(direction.x, -direction.z) / (2.0 * PI);
         let v = libm::acos(direction.y.clamp(-1.0, 1.0)) / PI;
-        let x = u * self.width as f64 - 0.5;
         let y = match poles_in_rows {
             true => v * (self.height as f64 - 1.0),
             false => v * self.height as f64 - 0.5,
         };
+        if y >= self.lit_rows as f64 {
+            return Vec3::ZERO;
+        }
+        let u = libm::atan2(direction.x, -direction.z) / (2.0 * PI);
+        let x = u * self.width as f64 - 0.5;
         let at = |x: i64, y: i64| {
             let column = x.rem_euclid(self.width as i64) as usize;
             let row = y.clamp(0, self.height as i64 - 1) as usize;
