@@ -1,6 +1,7 @@
 //! The program `raysieve`: parses the command line, then renders a scene in a window, on a web page or headless, or
 //! runs a subcommand.
 
+mod address_space;
 mod bench;
 mod arguments;
 mod compare;
@@ -14,6 +15,7 @@ mod inspect;
 mod merge;
 #[cfg(feature = "serve")]
 mod page;
+mod panics;
 mod progress;
 mod rescue;
 mod signals;
@@ -66,16 +68,34 @@ enum Ending {
 }
 
 fn main() -> ExitCode {
+    address_space::use_one_arena_if_limited();
     signals::survive_file_size_limit();
-    match arguments::read()
-        .and_then(|arguments| arguments.map_or(Ok(Ending::Done), |arguments| run(&arguments)))
-    {
-        Ok(ending) => ExitCode::from(ending as u8),
-        Err(error) => {
+    let ended = panics::reported(|| {
+        let Some(arguments) = arguments::read()? else {
+            return Ok(Ending::Done);
+        };
+        start_threads()?;
+        run(&arguments)
+    });
+    match ended {
+        Some(Ok(ending)) => ExitCode::from(ending as u8),
+        Some(Err(error)) => {
             note(&format!("raysieve: {}", error.line()));
             ExitCode::from(error.exit_code())
         }
+        None => ExitCode::FAILURE,
     }
+}
+
+/// Starts the threads that read scenes, which would panic later if they could not be started.
+fn start_threads() -> Result<(), Error> {
+    let pool = rayon::ThreadPoolBuilder::new().build_global();
+    pool.map_err(|error| Error::Setting {
+        setting: "threads".to_owned(),
+        problem: format!(
+            "cannot be started: {error}; allow more memory or processes, or set RAYON_NUM_THREADS=1"
+        ),
+    })
 }
 
 /// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, compares two

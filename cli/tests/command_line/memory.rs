@@ -41,7 +41,7 @@ fn c_compiler() -> Result<(), String> {
         .map_err(|error| format!("needs a C compiler: cc: {error}"))
 }
 
-/// Renders a scene of the repository on the CPU with a limit of the address space in MiB.
+/// Renders `cornell.ron` on the CPU with a limit of the address space in MiB.
 fn limited(folder: &Path, mebibytes: u32, more: &str) -> Output {
     let command = format!(
         "ulimit -v {}; exec '{}' '{}' --backend cpu --threads 2 {more}",
@@ -52,8 +52,6 @@ fn limited(folder: &Path, mebibytes: u32, more: &str) -> Output {
     let mut shell = Command::new("sh");
     without_gpu_and_display(&mut shell)
         .current_dir(folder)
-        // Otherwise each thread reserves 64 MiB of address space.
-        .env("MALLOC_ARENA_MAX", "1")
         .args(["-c", &command])
         .output()
         .expect("a shell starts")
