@@ -10,8 +10,8 @@
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * ITEMS_PER_THREAD;
 
 // Returns how many of the first `diagonal` outputs come from `a`. For runs in shared memory.
-template <class Item, class Before>
-__device__ __forceinline__ u32 split_at(const Item *a, u32 a_items, const Item *b, u32 b_items, u32 diagonal, Before before)
+template <class AnyItem, class Before>
+__device__ __forceinline__ u32 split_at(const AnyItem *a, u32 a_items, const AnyItem *b, u32 b_items, u32 diagonal, Before before)
 {
     u32 low = diagonal > b_items ? diagonal - b_items : 0, high = min(diagonal, a_items);
     while (low < high) {
@@ -26,9 +26,9 @@ __device__ __forceinline__ u32 split_at(const Item *a, u32 a_items, const Item *
 
 // Returns how many of the first `diagonal` outputs come from `a`, in every lane. For runs in global memory: the lanes
 // probe 32 places at once, because each step takes the time of a load. All lanes call it.
-template <class Item, class Before>
+template <class AnyItem, class Before>
 __device__ __forceinline__ u64 warp_split_at(
-    const Item *a, u64 a_items, const Item *b, u64 b_items, u64 diagonal, Before before)
+    const AnyItem *a, u64 a_items, const AnyItem *b, u64 b_items, u64 diagonal, Before before)
 {
     u64 low = diagonal > b_items ? diagonal - b_items : 0, high = min(diagonal, a_items);
     while (low < high) {
@@ -42,57 +42,81 @@ __device__ __forceinline__ u64 warp_split_at(
     return low;
 }
 
-// Merges two adjacent runs in shared memory, from the split `from_a` of the diagonal on: calls put(output, place) for
-// up to ITEMS_PER_THREAD outputs, with the place of the output's item.
-template <class Item, class Before, class Put>
+// Merges two adjacent runs in shared memory, from the items `a` and `b` on: calls put(output, item, place) for
+// ITEMS_PER_THREAD outputs, with the item and its place. Outputs behind the end of both runs are unspecified.
+template <class AnyItem, class Before, class Put>
 __device__ __forceinline__ void merge_serially(
-    const Item *tile, u32 a, u32 a_end, u32 b, u32 b_end, u32 outputs, Before before, Put put)
+    const AnyItem *tile, u32 a, u32 a_end, u32 b, u32 b_end, Before before, Put put)
 {
+    // The next item of each run stays in registers, so that an output takes one load.
+    AnyItem a_item = tile[min(a, b_end - 1)], b_item = tile[min(b, b_end - 1)];
 #pragma unroll
     for (u32 output = 0; output < ITEMS_PER_THREAD; output++) {
-        if (output >= outputs) break;
-        const bool from_b = a >= a_end || (b < b_end && before(tile[b], tile[a]));
-        put(output, from_b ? b++ : a++);
+        // Without short circuits, because branches take longer.
+        const bool from_b = (a >= a_end) | ((b < b_end) & before(b_item, a_item));
+        AnyItem item = a_item;
+        if (from_b) item = b_item;
+        put(output, item, from_b ? b : a);
+        const u32 next = (from_b ? ++b : ++a);
+        if (output + 1 < ITEMS_PER_THREAD) {
+            const AnyItem next_item = tile[min(next, b_end - 1)];
+            if (from_b) b_item = next_item;
+            if (!from_b) a_item = next_item;
+        }
     }
 }
 
 // Sorts the first `items` items of a tile in shared memory. All threads of the block call it, and need a barrier before
 // and after it.
-template <class Item, class Before>
-__device__ __forceinline__ void sort_tile(Item *tile, u32 items, Before before)
+template <class AnyItem, class Before>
+__device__ __forceinline__ void sort_tile(AnyItem *tile, u32 items, Before before)
 {
-    Item mine[ITEMS_PER_THREAD];
+    AnyItem mine[ITEMS_PER_THREAD];
     const u32 first = threadIdx.x * ITEMS_PER_THREAD;
     const u32 left = first < items ? min(items - first, ITEMS_PER_THREAD) : 0;
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
         if (item < left) mine[item] = tile[first + item];
     // Odd-even transposition sort.
+    const auto sort_mine = [&](auto is_here) {
 #pragma unroll
-    for (u32 round = 0; round < ITEMS_PER_THREAD; round++) {
+        for (u32 round = 0; round < ITEMS_PER_THREAD; round++) {
 #pragma unroll
-        for (u32 item = round % 2; item + 1 < ITEMS_PER_THREAD; item += 2) {
-            if (item + 1 < left && before(mine[item + 1], mine[item])) {
-                const Item swapped = mine[item];
-                mine[item] = mine[item + 1];
-                mine[item + 1] = swapped;
+            for (u32 item = round % 2; item + 1 < ITEMS_PER_THREAD; item += 2) {
+                if (is_here(item + 1) && before(mine[item + 1], mine[item])) {
+                    const AnyItem swapped = mine[item];
+                    mine[item] = mine[item + 1];
+                    mine[item + 1] = swapped;
+                }
             }
         }
-    }
+    };
+    if (left == ITEMS_PER_THREAD)
+        sort_mine([](u32) { return true; });
+    else
+        sort_mine([&](u32 item) { return item < left; });
     for (u32 threads = 1; threads < BLOCK_THREADS && threads * ITEMS_PER_THREAD < items; threads *= 2) {
+        // The threads whose runs are merged are in one warp, or later in several.
+        const bool is_in_warp = 2 * threads <= WARP_THREADS;
+        const auto wait = [&] {
+            if (is_in_warp)
+                __syncwarp();
+            else
+                __syncthreads();
+        };
 #pragma unroll
         for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
             if (item < left) tile[first + item] = mine[item];
-        __syncthreads();
+        wait();
         const u32 run = threads * ITEMS_PER_THREAD, pair = first / (2 * run) * (2 * run);
         const u32 a_end = min(pair + run, items), b_end = min(pair + 2 * run, items);
         if (left > 0) {
             const u32 from_a = split_at(tile + pair, a_end - pair, tile + a_end, b_end - a_end, first - pair, before);
             merge_serially(
-                tile, pair + from_a, a_end, a_end + first - pair - from_a, b_end, left, before,
-                [&](u32 output, u32 place) { mine[output] = tile[place]; });
+                tile, pair + from_a, a_end, a_end + first - pair - from_a, b_end, before,
+                [&](u32 output, const AnyItem &item, u32) { mine[output] = item; });
         }
-        __syncthreads();
+        wait();
     }
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
@@ -119,12 +143,12 @@ struct MergeTile {
 // Merges a tile. `tile` is shared memory for TILE_ITEMS items. At the end, values(places, first, count, source) can
 // move values: the thread's outputs from `first` on are the items at source(places[0]), source(places[1]), ... of the
 // input. All threads of the block call it; it begins with a barrier.
-template <class Item, class Before, class Values>
+template <class AnyItem, class Before, class Values>
 __device__ __forceinline__ void merge_tile(
-    const Item *__restrict__ from, Item *__restrict__ to, const MergeTile &work, Item *tile, Before before, Values values)
+    const AnyItem *from, AnyItem *to, const MergeTile &work, AnyItem *tile, Before before, Values values)
 {
     __shared__ u64 splits[2];
-    const Item *a = from + work.first, *b = a + work.a_items;
+    const AnyItem *a = from + work.first, *b = a + work.a_items;
     __syncthreads();
     for (u32 end = warp_index(); end < 2; end += BLOCK_WARPS) {
         const u64 diagonal = work.diagonal + (end == 0 ? 0 : work.outputs);
@@ -147,14 +171,14 @@ __device__ __forceinline__ void merge_tile(
     __syncthreads();
     const u32 first = threadIdx.x * ITEMS_PER_THREAD;
     const u32 left = first < work.outputs ? min(work.outputs - first, ITEMS_PER_THREAD) : 0;
-    Item mine[ITEMS_PER_THREAD];
+    AnyItem mine[ITEMS_PER_THREAD];
     u16 places[ITEMS_PER_THREAD];
     if (left > 0) {
         const u32 from_a = split_at(tile, a_here, tile + a_here, work.outputs - a_here, first, before);
         merge_serially(
-            tile, from_a, a_here, a_here + first - from_a, work.outputs, left, before,
-            [&](u32 output, u32 place) {
-                mine[output] = tile[place];
+            tile, from_a, a_here, a_here + first - from_a, work.outputs, before,
+            [&](u32 output, const AnyItem &item, u32 place) {
+                mine[output] = item;
                 places[output] = (u16)place;
             });
     }
@@ -163,7 +187,7 @@ __device__ __forceinline__ void merge_tile(
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
         if (item < left) tile[first + item] = mine[item];
     __syncthreads();
-    Item *const out = to + work.first + work.diagonal;
+    AnyItem *const out = to + work.first + work.diagonal;
     for (u32 place = threadIdx.x; place < work.outputs; place += BLOCK_THREADS) out[place] = tile[place];
     values(places, first, left, source);
 }

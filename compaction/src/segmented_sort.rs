@@ -17,10 +17,9 @@
 //!
 //! Segments of up to 256 items are sorted in registers: a warp sorts 4 of up to 64, 2 of up to 128 or 1 of up to 256 at
 //! a time, by bitonic networks (K. E. Batcher, "Sorting Networks and Their Applications", AFIPS 1968). They are read
-//! and written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds like
-//! those of [`merge_sort`](crate::merge_sort). A call takes one launch if the given length, or with offsets the whole
-//! buffer, has at most 256 items. Otherwise it takes another one for tiles, and one for each round of merges of the longest
-//! possible segment, which is the whole buffer with offsets.
+//! and written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds. A call
+//! takes one launch if the given length, or with offsets the whole buffer, has at most 256 items. Otherwise it takes
+//! another one, for long segments. It ends at once if there are none.
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -40,8 +39,8 @@ pub use gpu::SegmentedSort;
 /// Scratch device memory for segmented sorts of keys of type `K`, alone or with values of type `V`. The capacity is the
 /// number of items, however many segments there are.
 ///
-/// It holds a copy of the keys, a copy of the values if there are any, and a list of the tiles of long segments, of at
-/// most 0.13 bytes per item.
+/// It holds a copy of the keys, a copy of the values if there are any, and lists of the tiles of long segments, of at
+/// most 0.16 bytes per item.
 ///
 /// ```no_run
 /// use compaction::{cuda, segmented_sort::Workspace};

@@ -11,8 +11,9 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice
 use super::{
     Key, NAMES, Order, Workspace, check_length, check_values,
     kernel_source::{
-        ALIGN, BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, CHUNK_BYTES, ENOUGH_WARPS, Kernels,
-        MAX_WARP_SEGMENTS, MIN_WARP_SEGMENTS, SHORT, merge_rounds, part_bytes, source, tile_items,
+        ALIGN, BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, ENOUGH_WARPS, Kernels, ListRoom,
+        MAX_WARP_SEGMENTS, MIN_WARP_SEGMENTS, SHORT, ScratchBuffers, SegmentRange, SortBuffers,
+        list_capacities, part_bytes, source, tile_items,
     },
 };
 use crate::{
@@ -30,13 +31,33 @@ enum Segments<'a, W> {
     OfLength(usize),
 }
 
+/// The values of a call as bytes: input and output.
+type Values<'a> = (CudaView<'a, u8>, CudaViewMut<'a, u8>);
+
+/// Checks the values of a call with `keys` keys.
+fn values<'a, V: Pod>(
+    keys: usize,
+    values: impl IntoView<'a, V>,
+    values_out: impl IntoViewMut<'a, V>,
+) -> Result<Values<'a>> {
+    const { check_value::<V>() };
+    let values = values.into_view();
+    let mut values_out = values_out.into_view_mut();
+    check_values(keys, values.len())?;
+    check_room(NAMES.output, values_out.len(), keys)?;
+    check_aligned(&values, &mut values_out)?;
+    Ok((
+        cuda::reinterpret(values)?,
+        cuda::reinterpret_into(values_out)?,
+    ))
+}
+
 /// A segmented sort on a GPU in one order. CUB: `DeviceSegmentedSort`.
 ///
 /// Keys have type `K`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more keys.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch if no segment can be longer than 256
-/// items, and otherwise another one for tiles and one for each round of merges that the longest possible segment needs.
-/// It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
+/// items, and otherwise two. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
 /// any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
@@ -177,18 +198,9 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         out: impl IntoViewMut<'a, K>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let (keys, out) = (keys.into_view(), out.into_view_mut());
-        let values = None;
-        let kernels = self.kernels(0)?;
+        let keys = (keys.into_view(), out.into_view_mut());
         let segments = Segments::Between(offsets.into_view());
-        self.sort(
-            stream,
-            kernels,
-            (keys, out),
-            values,
-            (segments, count),
-            workspace,
-        )
+        self.sort(stream, keys, None, 0, (segments, count), workspace)
     }
 
     /// Enqueues a sort of the keys of each segment of `length` keys. Otherwise like
@@ -222,18 +234,9 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         out: impl IntoViewMut<'a, K>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let (keys, out) = (keys.into_view(), out.into_view_mut());
-        let values = None;
-        let kernels = self.kernels(0)?;
+        let keys = (keys.into_view(), out.into_view_mut());
         let segments = Segments::OfLength(length);
-        self.sort(
-            stream,
-            kernels,
-            (keys, out),
-            values,
-            (segments, count),
-            workspace,
-        )
+        self.sort(stream, keys, None, 0, (segments, count), workspace)
     }
 
     /// Enqueues a sort of each segment that writes the sorted keys to `keys_out`, and each key's value to the same
@@ -280,24 +283,14 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         values_out: impl IntoViewMut<'a, V>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let (keys, out) = (keys.into_view(), keys_out.into_view_mut());
-        const { check_value::<V>() };
-        let values = values.into_view();
-        let mut values_out = values_out.into_view_mut();
-        check_values(keys.len(), values.len())?;
-        check_room(NAMES.output, values_out.len(), keys.len())?;
-        check_aligned(&values, &mut values_out)?;
-        let values = Some((
-            cuda::reinterpret(values)?,
-            cuda::reinterpret_into(values_out)?,
-        ));
-        let kernels = self.kernels(size_of::<V>())?;
+        let keys = (keys.into_view(), keys_out.into_view_mut());
+        let values = Some(self::values(keys.0.len(), values, values_out)?);
         let segments = Segments::Between(offsets.into_view());
         self.sort(
             stream,
-            kernels,
-            (keys, out),
+            keys,
             values,
+            size_of::<V>(),
             (segments, count),
             workspace,
         )
@@ -342,24 +335,14 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         values_out: impl IntoViewMut<'a, V>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let (keys, out) = (keys.into_view(), keys_out.into_view_mut());
-        const { check_value::<V>() };
-        let values = values.into_view();
-        let mut values_out = values_out.into_view_mut();
-        check_values(keys.len(), values.len())?;
-        check_room(NAMES.output, values_out.len(), keys.len())?;
-        check_aligned(&values, &mut values_out)?;
-        let values = Some((
-            cuda::reinterpret(values)?,
-            cuda::reinterpret_into(values_out)?,
-        ));
-        let kernels = self.kernels(size_of::<V>())?;
+        let keys = (keys.into_view(), keys_out.into_view_mut());
+        let values = Some(self::values(keys.0.len(), values, values_out)?);
         let segments = Segments::OfLength(length);
         self.sort(
             stream,
-            kernels,
-            (keys, out),
+            keys,
             values,
+            size_of::<V>(),
             (segments, count),
             workspace,
         )
@@ -367,29 +350,28 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
 
     /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4,
     /// 8, or 0 for keys alone.
-    fn kernels(&self, value_bytes: usize) -> Result<(&Kernels<W>, usize)> {
+    fn kernels(&self, value_bytes: usize) -> Result<&Kernels<W>> {
         let slot = &self.kernels[value_bytes / 4];
         if let Some(kernels) = slot.get() {
-            return Ok((kernels, value_bytes));
+            return Ok(kernels);
         }
         let source = source::<K, W>(self.order, value_bytes);
         let module = self.compiler.load(&self.context, &source)?;
         let kernels = Kernels {
-            tile_items: tile_items(size_of::<K>(), value_bytes),
             short: module.kernel("segmented_sort_short")?,
-            tiles: module.kernel("segmented_sort_tiles")?,
-            merge: module.kernel("segmented_sort_merge")?,
+            long: module.kernel("segmented_sort_long")?,
         };
-        Ok((slot.get_or_init(|| kernels), value_bytes))
+        Ok(slot.get_or_init(|| kernels))
     }
 
-    /// Checks the arguments of a call and enqueues its launches.
+    /// Checks the arguments of a call and enqueues its launches. `value_bytes` is the size of a value, or 0 for keys
+    /// alone.
     fn sort<V: 'static>(
         &self,
         stream: &Arc<CudaStream>,
-        (kernels, value_bytes): (&Kernels<W>, usize),
         (keys, mut out): (CudaView<'_, K>, CudaViewMut<'_, K>),
-        values: Option<(CudaView<'_, u8>, CudaViewMut<'_, u8>)>,
+        values: Option<Values<'_>>,
+        value_bytes: usize,
         (segments, count): (Segments<'_, W>, Count<'_, W>),
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
@@ -410,6 +392,7 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
             workspace: workspace.states.home(),
         };
         call.check()?;
+        let kernels = self.kernels(value_bytes)?;
         let items = keys.len();
         let (segment_count, longest) = match &segments {
             Segments::Between(offsets) => (offsets.len().saturating_sub(1), items),
@@ -430,14 +413,16 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         let item_count = ItemCount::new(&NAMES, segment_count, count, dummy_count)?;
         let [list_bytes, key_bytes, values_bytes] = part_bytes::<K>(items, value_bytes);
         let mut scratch = scratch.as_view_mut();
-        let (mut list, mut rest) = scratch.split_at_mut(list_bytes);
-        let (mut keys_scratch, mut rest) = rest.split_at_mut(key_bytes);
-        let (mut values_scratch, mut rest) = rest.split_at_mut(values_bytes.max(ALIGN));
-        let mut list = cuda::reinterpret_mut::<u8, u64>(&mut list)?;
-        let chunks = (list.len() * size_of::<u64>() / CHUNK_BYTES) as u64;
-        let keys = cuda::reinterpret::<K, u8>(keys)?;
-        let mut keys_out = cuda::reinterpret_mut::<K, u8>(&mut out)?;
-        let (values, mut values_out) = match values {
+        let (mut lists, mut rest) = scratch.split_at_mut(list_bytes);
+        let (keys_scratch, mut rest) = rest.split_at_mut(key_bytes);
+        let (values_scratch, mut rest) = rest.split_at_mut(values_bytes.max(ALIGN));
+        let [several, single] = list_capacities(items, tile_items(size_of::<K>(), value_bytes));
+        let mut room = ListRoom {
+            chunks: cuda::reinterpret_mut(&mut lists)?,
+            several: several as u64,
+            single: single as u64,
+        };
+        let (values, values_out) = match values {
             Some(values) => values,
             // Dummies that no kernel accesses.
             None => (
@@ -445,68 +430,49 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
                 rest.slice_mut(..),
             ),
         };
+        let mut buffers = SortBuffers {
+            keys: cuda::reinterpret::<K, u8>(keys)?,
+            values,
+            keys_out: cuda::reinterpret_mut::<K, u8>(&mut out)?,
+            values_out,
+        };
 
         let capacity = item_count.capacity;
         let warps = ENOUGH_WARPS * self.multiprocessors as usize;
         let warp_segments = (capacity / warps).clamp(MIN_WARP_SEGMENTS, MAX_WARP_SEGMENTS);
         let warp_segments = warp_segments / MIN_WARP_SEGMENTS * MIN_WARP_SEGMENTS;
         let blocks = capacity.div_ceil(warp_segments * (BLOCK_THREADS / 32) as usize);
-        let launch = Launch::blocks(blocks.max(1) as u32, BLOCK_THREADS);
         let (offsets, length) = match segments {
             Segments::Between(offsets) => (offsets, 0),
             // No kernel reads the offsets then.
             Segments::OfLength(length) => (cuda::reinterpret(dummy_count.as_view())?, length),
         };
+        let range = SegmentRange {
+            items: items as u64,
+            length: length as u64,
+            warp_segments: warp_segments as u64,
+        };
         let args = (
-            keys.slice(..),
-            values.slice(..),
-            items as u64,
+            buffers.borrow(),
             offsets,
-            length as u64,
-            item_count.count,
-            capacity as u64,
-            item_count.is_given.into(),
-            warp_segments as u32,
-            keys_out.slice_mut(..),
-            values_out.slice_mut(..),
-            list.slice_mut(..),
-            chunks,
+            range,
+            item_count.input(),
+            room.borrow(),
             words.as_view_mut(),
         );
+        let launch = Launch::blocks(blocks.max(1) as u32, BLOCK_THREADS);
         kernels.short.launch(stream, launch, args)?;
         if longest <= SHORT {
             return Ok(());
         }
-        let rounds = merge_rounds(longest, kernels.tile_items);
-        let blocks = chunks.min((BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors).into());
+        let scratch = ScratchBuffers {
+            keys: keys_scratch,
+            values: values_scratch,
+        };
+        let blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors as usize;
+        let blocks = blocks.min(several + single);
         let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
-        let args = (
-            keys,
-            values,
-            u32::from(rounds == 0),
-            keys_out.slice_mut(..),
-            values_out.slice_mut(..),
-            keys_scratch.slice_mut(..),
-            values_scratch.slice_mut(..),
-            list.slice_mut(..),
-            chunks,
-            words.as_view_mut(),
-        );
-        kernels.tiles.launch(stream, launch, args)?;
-        for round in 0..rounds {
-            let args = (
-                round,
-                u32::from(round == rounds - 1),
-                keys_out.slice_mut(..),
-                values_out.slice_mut(..),
-                keys_scratch.slice_mut(..),
-                values_scratch.slice_mut(..),
-                list.slice_mut(..),
-                chunks,
-                words.as_view_mut(),
-            );
-            kernels.merge.launch(stream, launch, args)?;
-        }
-        Ok(())
+        let args = (buffers, scratch, room, words.as_view_mut());
+        kernels.long.launch(stream, launch, args)
     }
 }

@@ -5,9 +5,11 @@ use std::marker::PhantomData;
 use super::{KEYS, Key, Order};
 use crate::{
     CountWord,
+    arguments::Input,
     cuda::{In, InOut, Kernel, Source},
     radix_sort::SortTypes,
     scratch::{Operation, Sizes},
+    shared,
 };
 
 /// Threads per block of all kernels.
@@ -15,62 +17,92 @@ pub(super) const BLOCK_THREADS: u32 = 256;
 /// Items of the longest segment that a warp sorts, as in the kernel.
 pub(super) const SHORT: usize = 256;
 /// The largest number of segments of a warp.
-pub(super) const MAX_WARP_SEGMENTS: usize = 32;
+pub(super) const MAX_WARP_SEGMENTS: usize = 16;
 /// The smallest number of segments of a warp, which sorts so many at a time.
 pub(super) const MIN_WARP_SEGMENTS: usize = 4;
 /// Number of warps per multiprocessor from which a warp takes more segments.
 pub(super) const ENOUGH_WARPS: usize = 32;
-/// Blocks per multiprocessor of the kernels for long segments, which stride over the list of chunks.
-pub(super) const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per multiprocessor of the kernels for long segments, which take chunks one after the other.
+pub(super) const BLOCKS_PER_MULTIPROCESSOR: usize = 8;
 /// Alignment of the parts of the scratch memory in bytes.
 pub(super) const ALIGN: usize = 256;
-/// Size of an entry in the list of chunks in bytes.
-pub(super) const CHUNK_BYTES: usize = 24;
+/// Size of an entry in a list of chunks in bytes.
+const CHUNK_BYTES: usize = 24;
+/// The largest number of rounds of merges.
+const MAX_ROUNDS: usize = 64;
+/// Number of words in the workspace that describe the lists: five counters, and one for each round.
+const LIST_WORDS: usize = 5 + MAX_ROUNDS;
 
-/// The parameters of the kernel `segmented_sort_short`: `(keys, values, item_count, offsets, length, count, capacity,
-/// is_given, warp_segments, keys_out, values_out, list, list_capacity, workspace)`. `length` is that of all segments,
-/// or 0 for segments between offsets.
+shared! {
+    /// The input and output of a call, as bytes. Without values, nothing accesses theirs.
+    pub(super) struct SortBuffers<'a> {
+        pub(super) keys: In<u8>,
+        pub(super) values: In<u8>,
+        pub(super) keys_out: InOut<u8>,
+        pub(super) values_out: InOut<u8>,
+    }
+}
+shared! {
+    /// Room for as many keys and values as the output, as bytes.
+    pub(super) struct ScratchBuffers<'a> {
+        pub(super) keys: InOut<u8>,
+        pub(super) values: InOut<u8>,
+    }
+}
+shared! {
+    /// The segments of a call. `kernels/segmented_sort.cu` documents the fields.
+    pub(super) struct SegmentRange {
+        pub(super) items: u64,
+        pub(super) length: u64,
+        pub(super) warp_segments: u64,
+    }
+}
+shared! {
+    /// Memory for the lists of chunks. `kernels/segmented_sort.cu` documents the fields.
+    pub(super) struct ListRoom<'a> {
+        pub(super) chunks: InOut<u64>,
+        pub(super) several: u64,
+        pub(super) single: u64,
+    }
+}
+
+impl SortBuffers<'_> {
+    /// Borrows the buffers for one launch.
+    pub(super) fn borrow(&mut self) -> SortBuffers<'_> {
+        SortBuffers {
+            keys: self.keys.slice(..),
+            values: self.values.slice(..),
+            keys_out: self.keys_out.slice_mut(..),
+            values_out: self.values_out.slice_mut(..),
+        }
+    }
+}
+
+impl ListRoom<'_> {
+    /// Borrows the memory for one launch.
+    pub(super) fn borrow(&mut self) -> ListRoom<'_> {
+        ListRoom {
+            chunks: self.chunks.slice_mut(..),
+            several: self.several,
+            single: self.single,
+        }
+    }
+}
+
+/// The parameters of the kernel `segmented_sort_short`: `(buffers, offsets, range, input, room, workspace)`.
 pub(super) type Short<W> = (
-    In<u8>,
-    In<u8>,
-    u64,
+    SortBuffers<'static>,
     In<W>,
-    u64,
-    In<u32>,
-    u64,
-    u32,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u64>,
-    u64,
+    SegmentRange,
+    Input<'static>,
+    ListRoom<'static>,
     InOut<u64>,
 );
-/// The parameters of the kernel `segmented_sort_tiles`: `(keys, values, is_last, keys_out, values_out, keys_scratch,
-/// values_scratch, list, list_capacity, workspace)`. `is_last` is 1 in the last launch of a call, and 0 in the others.
-pub(super) type Tiles = (
-    In<u8>,
-    In<u8>,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u64>,
-    u64,
-    InOut<u64>,
-);
-/// The parameters of the kernel `segmented_sort_merge`: `(round, is_last, keys_out, values_out, keys_scratch,
-/// values_scratch, list, list_capacity, workspace)`. It merges runs of 2^round tiles.
-pub(super) type Merge = (
-    u32,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u64>,
-    u64,
+/// The parameters of the kernel `segmented_sort_long`: `(buffers, scratch, room, workspace)`.
+pub(super) type Long = (
+    SortBuffers<'static>,
+    ScratchBuffers<'static>,
+    ListRoom<'static>,
     InOut<u64>,
 );
 
@@ -89,15 +121,10 @@ pub(super) const fn tile_items(key_bytes: usize, value_bytes: usize) -> usize {
     (BLOCK_THREADS * items_per_thread(key_bytes, value_bytes)) as usize
 }
 
-/// Returns the largest number of chunks in the list: a segment that is not short has one chunk more than whole tiles.
-pub(super) const fn list_capacity(items: usize, tile_items: usize) -> usize {
-    items / tile_items + items / (SHORT + 1) + 1
-}
-
-/// Returns the number of rounds of merges that sort as many items.
-pub(super) fn merge_rounds(items: usize, tile_items: usize) -> u32 {
-    let tiles = items.div_ceil(tile_items).max(1);
-    tiles.next_power_of_two().ilog2()
+/// Returns the largest numbers of chunks in the lists: of segments with several chunks, and others. A segment has at most
+/// twice as many chunks as whole tiles, and a chunk is listed only if the segment is not short.
+pub(super) const fn list_capacities(items: usize, tile_items: usize) -> [usize; 2] {
+    [2 * (items / tile_items), items / (SHORT + 1)]
 }
 
 /// The operation of a [`Workspace`] of this module.
@@ -109,11 +136,11 @@ impl<K: Key, V: 'static> Operation for Sorting<K, V> {
     const NAME: &'static str = "segmented_sort";
     const UNITS: &'static str = KEYS;
 
-    /// The number of chunks and of finished blocks; the list of chunks, and copies of keys and values.
+    /// The counters of the lists of chunks; the lists, and copies of keys and values.
     fn sizes(items: usize) -> Sizes {
         let [list, keys, values] = part_bytes::<K>(items, size_of::<V>());
         Sizes {
-            zeroed_words: 2,
+            zeroed_words: LIST_WORDS,
             bytes: list
                 .saturating_add(keys)
                 .saturating_add(values)
@@ -122,11 +149,11 @@ impl<K: Key, V: 'static> Operation for Sorting<K, V> {
     }
 }
 
-/// Returns the sizes of the list of chunks and of the copies of keys and values.
+/// Returns the sizes of the lists of chunks and of the copies of keys and values.
 pub(super) fn part_bytes<K>(items: usize, value_bytes: usize) -> [usize; 3] {
-    let chunks = list_capacity(items, tile_items(size_of::<K>(), value_bytes));
+    let [several, single] = list_capacities(items, tile_items(size_of::<K>(), value_bytes));
     [
-        chunks.saturating_mul(CHUNK_BYTES),
+        (several + single + 1).saturating_mul(CHUNK_BYTES),
         items.saturating_mul(size_of::<K>()),
         items.saturating_mul(value_bytes),
     ]
@@ -136,10 +163,8 @@ pub(super) fn part_bytes<K>(items: usize, value_bytes: usize) -> [usize; 3] {
 /// The loaded kernels for one size of values.
 #[derive(Debug)]
 pub(super) struct Kernels<W: CountWord> {
-    pub(super) tile_items: usize,
     pub(super) short: Kernel<Short<W>>,
-    pub(super) tiles: Kernel<Tiles>,
-    pub(super) merge: Kernel<Merge>,
+    pub(super) long: Kernel<Long>,
 }
 
 /// Returns the kernel file for keys of type `K`, offsets of type `W`, and values of a size in bytes.
@@ -151,8 +176,9 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: usize) -> 
             "ITEMS_PER_THREAD",
             items_per_thread(size_of::<K>(), value_bytes),
         )
+        .constant("MAX_ROUNDS", MAX_ROUNDS as u32)
+        .constant("LIST_WORDS", LIST_WORDS as u32)
         .kernel::<Short<W>>("segmented_sort_short")
-        .kernel::<Tiles>("segmented_sort_tiles")
-        .kernel::<Merge>("segmented_sort_merge");
+        .kernel::<Long>("segmented_sort_long");
     SortTypes::of::<K, W>(value_bytes as u32).declare(source, order)
 }
