@@ -57,8 +57,8 @@
 //! | sort keys, or key-value pairs | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each digit of 8 bits |
 //! | find the order of keys as indices (argsort) | [`RadixSort::argsort`](radix_sort::RadixSort::argsort) | 1, and one for each digit of 8 bits |
 //! | find the k largest or smallest keys and their indices | [`TopK`](top_k::TopK) | 5 for keys of 4 bytes, and a radix sort of k keys |
-//! | sort items of up to 128 bytes by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1, and one for each round of merges |
-//! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 if no segment can be longer than 256 items; otherwise 2, and one for each round of merges |
+//! | sort items of up to 128 bytes by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1 for a few thousand items; otherwise 6 or more |
+//! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 if no segment can be longer than 256 items; otherwise 2 |
 //! | sum, minimum or maximum of each of many segments | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) | 1 |
 //! | count the items in each of many bins | [`Histogram`](histogram::Histogram) | 1 for up to 1024 bins |
 //! | copy items from or to places given by indices | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) | 1 |

@@ -4,61 +4,19 @@ use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
 
-use super::{NAMES, Workspace};
+use super::{
+    NAMES, Workspace,
+    kernel_source::{
+        BLOCK_THREADS, Kernels, LARGE_BLOCKS, Plan, SCAN_ITEMS, SortTables, first_splitter_blocks,
+        scratch_bytes, source,
+    },
+};
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{Call, ItemCount, check_room, check_workspace},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, in_quotes},
+    cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source, in_quotes},
     layout::Shared,
-    look_back,
-    scratch::{Operation, Sizes},
 };
-
-/// Threads per block of both kernels.
-const BLOCK_THREADS: u32 = 256;
-/// Size of the largest items in bytes, of which a block holds one per thread in shared memory.
-const MAX_ITEM_BYTES: usize = 128;
-/// The path with which the kernel file includes the text of the comparison.
-const INCLUDED: &str = "comparison";
-
-/// The parameters of the kernel `merge_sort_tiles`: `(items, count, capacity, is_given, out, workspace)`.
-type Tiles<T> = (In<T>, In<u32>, u64, u32, InOut<T>, InOut<u64>);
-/// The parameters of the kernel `merge_sort_merge`: `(items, count, capacity, is_given, run, out, workspace)`. It
-/// merges runs of `run` items.
-type Merge<T> = (In<T>, In<u32>, u64, u32, u64, InOut<T>, InOut<u64>);
-
-/// Returns the items per thread for items of this size. An odd number avoids bank conflicts.
-const fn items_per_thread(bytes: usize) -> u32 {
-    match bytes {
-        0..=4 => 15,
-        5..=8 => 7,
-        9..=12 => 5,
-        13..=20 => 3,
-        _ => 1,
-    }
-}
-
-/// Returns the items of a tile that a block sorts or merges.
-const fn tile_items<T>() -> usize {
-    (BLOCK_THREADS * items_per_thread(size_of::<T>())) as usize
-}
-
-/// The operation of a [`Workspace`] of this module.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Merging<T>(PhantomData<T>);
-
-impl<T: 'static> Operation for Merging<T> {
-    const NAME: &'static str = "merge_sort";
-    const UNITS: &'static str = NAMES.input;
-
-    fn sizes(items: usize) -> Sizes {
-        Sizes {
-            zeroed_words: 0,
-            bytes: items.saturating_mul(size_of::<T>()),
-        }
-    }
-}
 
 /// A comparison in CUDA C++: source text that defines `bool before(Item, Item)`, where `Item` is the CUDA name of the
 /// item type. Parameters may also be `const Item &`.
@@ -105,31 +63,12 @@ impl Comparison {
     }
 }
 
-fn source<T: Shared, W: CountWord>(comparison: &Comparison) -> Source {
-    const {
-        assert!(
-            size_of::<T>() <= MAX_ITEM_BYTES,
-            "an item has at most 128 bytes"
-        )
-    };
-    let text = include_str!("../../kernels/merge_sort.cu");
-    let source = Source::new("compaction/kernels/merge_sort.cu", text)
-        .header_shown_as(INCLUDED, comparison.path.clone(), comparison.text.clone())
-        .define("Item", T::NAME)
-        .define("Word", W::NAME)
-        .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .constant("ITEMS_PER_THREAD", items_per_thread(size_of::<T>()))
-        .kernel::<Tiles<T>>("merge_sort_tiles")
-        .kernel::<Merge<T>>("merge_sort_merge");
-    look_back::declare(source)
-}
-
 /// A merge sort on a GPU by one [`Comparison`], for items of type `T`. CUB: `DeviceMergeSort`.
 ///
 /// Items have up to 128 bytes. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
-/// A call enqueues its kernels on the caller's stream and returns: one launch that sorts tiles, and one for each round
-/// of merges. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that
+/// A call enqueues its kernels on the caller's stream and returns: two launches that sort buckets, and four for each
+/// level of them. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that
 /// may start at any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
@@ -149,8 +88,7 @@ fn source<T: Shared, W: CountWord>(comparison: &Comparison) -> Source {
 /// ```
 #[derive(Debug)]
 pub struct MergeSort<T: Shared, W: CountWord = u32> {
-    tiles: Kernel<Tiles<T>>,
-    merge: Kernel<Merge<T>>,
+    kernels: Kernels<T>,
     word: PhantomData<fn(W)>,
 }
 
@@ -175,7 +113,7 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
         comparison: &Comparison,
     ) -> Result<Self> {
         let module = compiler
-            .load(context, &source::<T, W>(comparison))
+            .load(context, &source::<T, W>(&comparison.path, &comparison.text))
             .map_err(|error| match error {
                 Error::Compile { log, .. } => Error::Compile {
                     kernel: format!(
@@ -189,8 +127,7 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
                 other => other,
             })?;
         Ok(Self {
-            tiles: module.kernel("merge_sort_tiles")?,
-            merge: module.kernel("merge_sort_merge")?,
+            kernels: Kernels::of(&module)?,
             word: PhantomData,
         })
     }
@@ -205,7 +142,7 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn sources(comparison: &Comparison) -> Vec<Source> {
-        vec![source::<T, W>(comparison)]
+        vec![source::<T, W>(&comparison.path, &comparison.text)]
     }
 
     /// Enqueues a sort that writes the items to `out`. Items of which neither belongs before the other keep their
@@ -247,7 +184,7 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
         let call = Call {
             operation: NAMES.operation,
             stream,
-            context: self.tiles.context(),
+            context: self.kernels.buckets.context(),
             buffers: &[("items", items.stream()), ("output", out.stream())],
             count: count.home(),
             written: None,
@@ -265,44 +202,109 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
         let capacity = item_count.capacity;
         check_workspace(|| NAMES.input.to_owned(), *room, capacity)?;
         check_room(NAMES.output, out.len(), capacity)?;
-        let tiles = capacity.div_ceil(tile_items::<T>()).max(1);
-        let rounds = tiles.next_power_of_two().ilog2();
-        let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
+        let plan = Plan::of::<T>(capacity);
+        let mut words = states.words.as_view_mut();
         let mut scratch = scratch.as_view_mut();
+        let [copy, counts, begins, next_begins, splitters, positions, _] =
+            scratch_bytes::<T>(*room);
+        let (mut copy, mut rest) = scratch.split_at_mut(copy);
+        let (mut counts, mut rest) = rest.split_at_mut(counts);
+        let (mut begins, mut rest) = rest.split_at_mut(begins);
+        let (mut next_begins, mut rest) = rest.split_at_mut(next_begins);
+        let (mut splitters, mut rest) = rest.split_at_mut(splitters);
+        let (mut positions, mut buckets) = rest.split_at_mut(positions);
         // The workspace may be for more items, so that its bytes need not be whole ones of this call.
-        let mut scratch = scratch.slice_mut(..capacity * size_of::<T>());
-        let mut scratch = cuda::reinterpret_mut::<u8, T>(&mut scratch)?;
-        let target = if rounds.is_multiple_of(2) {
-            out.slice_mut(..)
-        } else {
-            scratch.slice_mut(..)
+        let mut copy = copy.slice_mut(..capacity * size_of::<T>());
+        let mut copy = cuda::reinterpret_mut::<u8, T>(&mut copy)?;
+        let mut tables = SortTables {
+            begins: cuda::reinterpret_mut(&mut begins)?,
+            next_begins: cuda::reinterpret_mut(&mut next_begins)?,
+            counts: cuda::reinterpret_mut(&mut counts)?,
+            splitters: splitters.slice_mut(..),
+            positions: cuda::reinterpret_mut(&mut positions)?,
+            buckets: cuda::reinterpret_mut(&mut buckets)?,
         };
-        let args = (
-            items,
-            item_count.count.slice(..),
-            capacity as u64,
-            item_count.is_given.into(),
-            target,
-            states.words.as_view_mut(),
-        );
-        self.tiles.launch(stream, launch, args)?;
-        for round in 0..rounds {
-            let (from, to) = if (rounds - round).is_multiple_of(2) {
-                (out.as_view(), scratch.slice_mut(..))
-            } else {
-                (scratch.as_view(), out.slice_mut(..))
+        for number in 0..plan.levels {
+            let level = plan.level(number);
+            let slots = plan.slots(&level);
+            let blocks = |blocks: usize| Launch::blocks(blocks as u32, BLOCK_THREADS);
+            // The last level writes to `out`, the one before it to the copy, and so on.
+            let to_out = (plan.levels - number) % 2 == 1;
+            let from = match (number, to_out) {
+                (0, _) => items.slice(..),
+                (_, true) => copy.as_view(),
+                (_, false) => out.as_view(),
+            };
+            let args = (
+                from.slice(..),
+                item_count.input(),
+                level,
+                tables.borrow(),
+                words.slice_mut(..),
+            );
+            let (splitters, launch) = match number {
+                0 => (&self.kernels.first_splitters, first_splitter_blocks::<T>()),
+                _ => (&self.kernels.splitters, level.segments as usize),
+            };
+            splitters.launch(stream, blocks(launch), args)?;
+            let args = (
+                from.slice(..),
+                item_count.input(),
+                level,
+                tables.borrow(),
+                words.slice_mut(..),
+            );
+            self.kernels.count.launch(stream, blocks(slots), args)?;
+            let entries = slots * level.buckets as usize;
+            let launch = blocks(entries.div_ceil((BLOCK_THREADS * SCAN_ITEMS) as usize));
+            let args = (
+                tables.counts.slice_mut(..),
+                entries as u64,
+                words.slice_mut(..),
+            );
+            self.kernels.scan.launch(stream, launch, args)?;
+            let (from, to) = match (number, to_out) {
+                (0, true) => (items.slice(..), out.slice_mut(..)),
+                (0, false) => (items.slice(..), copy.slice_mut(..)),
+                (_, true) => (copy.as_view(), out.slice_mut(..)),
+                (_, false) => (out.as_view(), copy.slice_mut(..)),
             };
             let args = (
                 from,
-                item_count.count.slice(..),
-                capacity as u64,
-                item_count.is_given.into(),
-                (tile_items::<T>() as u64) << round,
+                item_count.input(),
+                level,
+                tables.borrow(),
                 to,
-                states.words.as_view_mut(),
+                words.slice_mut(..),
             );
-            self.merge.launch(stream, launch, args)?;
+            self.kernels
+                .move_items
+                .launch(stream, blocks(slots), args)?;
+            std::mem::swap(&mut tables.begins, &mut tables.next_begins);
         }
-        Ok(())
+        let args = (
+            items,
+            item_count.input(),
+            u32::from(plan.levels > 0),
+            tables.begins.as_view(),
+            tables.next_begins.slice_mut(..),
+            out.slice_mut(..),
+            words.slice_mut(..),
+        );
+        let buckets = plan.last_buckets();
+        let launch = Launch::blocks(buckets as u32, BLOCK_THREADS);
+        self.kernels.buckets.launch(stream, launch, args)?;
+        if plan.levels == 0 {
+            return Ok(());
+        }
+        let args = (
+            tables.begins.as_view(),
+            tables.next_begins.as_view(),
+            out,
+            copy,
+            words,
+        );
+        let launch = Launch::blocks(buckets.min(LARGE_BLOCKS) as u32, BLOCK_THREADS);
+        self.kernels.large.launch(stream, launch, args)
     }
 }

@@ -35,17 +35,17 @@ fn main() {
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         nvrtc "" self { names_the_comparison_that_does_not_compile }
         gpu "cuda_" self {
-            sorts_numbers, sorts_structs_stably, takes_views_that_start_anywhere,
+            sorts_numbers, sorts_structs_stably, sorts_large_buckets, takes_views_that_start_anywhere,
             reads_its_count_from_the_device, replays_a_captured_call, refuses_invalid_arguments,
         }
     )
     .run()
 }
 
-/// Items of 4 bytes in a tile.
+/// Items of 4 bytes in a tile, and in a sample.
 const TILE: usize = 3840;
 
-/// Lengths around the limits of tiles and of rounds of merges.
+/// Lengths around the limits of tiles and of levels: one level divides up to 2²⁰ items of 4 bytes.
 const LENGTHS: [usize; 12] = [
     0,
     1,
@@ -214,6 +214,35 @@ fn sorts_structs_stably(gpu: &Gpu) {
             .collect();
         let before = |left: &Big, right: &Big| left.words[9] % 16 < right.words[9] % 16;
         sorts::<Big, u64>(gpu, &big, BIG, before, 0);
+    }
+}
+
+/// Returns the position in a segment of an item of its sample, as `compaction/kernels/merge_sort.cu` computes it.
+fn sample_position(items: usize, number: usize) -> usize {
+    let (first, end) = (number * items / TILE, (number + 1) * items / TILE);
+    let mut hash = (number as u32).wrapping_mul(0x9e37_79b1);
+    hash = (hash ^ hash >> 15).wrapping_mul(0x85eb_ca6b);
+    first + ((u64::from(hash ^ hash >> 13) * (end - first) as u64) >> 32) as usize
+}
+
+fn sorts_large_buckets(gpu: &Gpu) {
+    // All items of the sample are 0, so that all others get into one bucket.
+    let stream = &gpu.stream;
+    let mut random = seeded(7);
+    let less = Comparison::new("less.cuh", "bool before(u32 a, u32 b) { return a < b; }");
+    let sort = MergeSort::<u32>::new(&gpu.compiler, &gpu.context, &less).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, 9 * TILE).unwrap();
+    for len in [2 * TILE + 1, 6 * TILE, 9 * TILE] {
+        let mut items: Vec<u32> = (0..len).map(|_| random.random_range(1..1000)).collect();
+        for number in 0..TILE {
+            items[sample_position(len, number)] = 0;
+        }
+        let input = upload(stream, &items).unwrap();
+        let mut out = zeroed(stream, len).unwrap();
+        sort.items(stream, &input, Count::All, &mut out, &mut workspace)
+            .unwrap();
+        items.sort();
+        assert_equal_bytes(&items, &download(stream, &out).unwrap(), "large");
     }
 }
 
