@@ -204,17 +204,14 @@ fn a_failed_save_leaves_the_file_unchanged() {
         "orthographic",
         "(origin: (0, 1, 5), target: (0, 1, 0), width: 40)",
     ));
-    for (wanted, expected) in [(
-        Camera {
-            target: camera(&path).origin,
-            ..camera(&path)
-        },
-        "is the same point as `origin`",
-    )] {
-        let error = save_camera(&path, &wanted).expect_err("the save is refused");
-        assert!(error.to_string().contains(expected), "{error}");
-        kept();
-    }
+    let wanted = Camera {
+        target: camera(&path).origin,
+        ..camera(&path)
+    };
+    let error = save_camera(&path, &wanted).expect_err("the save is refused");
+    let expected = "is the same point as `origin`";
+    assert!(error.to_string().contains(expected), "{error}");
+    kept();
     let model = path.with_file_name("other.ply");
     let error = save_camera(&model, &orthographic).expect_err("a model has no text");
     assert!(matches!(error, Error::File { .. }), "{error}");

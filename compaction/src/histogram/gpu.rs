@@ -252,15 +252,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let out = out.into_view_mut();
         let call = self.call(stream, items.into_view(), count, out, None, workspace)?;
         let args = (
-            call.items,
-            call.count,
-            even.lower,
-            even.upper,
-            even.scale,
-            even.shift,
-            call.bins,
-            call.out,
-            call.words,
+            call.items, call.count, even.lower, even.upper, even.scale, even.shift, call.bins,
+            call.out, call.words,
         );
         let kernel = &self.even[call.counters as usize];
         kernel.launch(stream, call.launch, args)
@@ -301,15 +294,17 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let bounds = bounds.into_view();
         check_range(BOUNDS, bounds.len(), self.bins + 1, self.bins + 1)?;
         let out = out.into_view_mut();
-        let call = self.call(stream, items.into_view(), count, out, Some(&bounds), workspace)?;
+        let call = self.call(
+            stream,
+            items.into_view(),
+            count,
+            out,
+            Some(&bounds),
+            workspace,
+        )?;
         let Some(table) = call.cells else {
             let args = (
-                call.items,
-                call.count,
-                bounds,
-                call.bins,
-                call.out,
-                call.words,
+                call.items, call.count, bounds, call.bins, call.out, call.words,
             );
             let kernel = &self.bounds[call.counters as usize];
             return kernel.launch(stream, call.launch, args);
@@ -357,13 +352,7 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     {
         let out = out.into_view_mut();
         let call = self.call(stream, keys.into_view(), count, out, None, workspace)?;
-        let args = (
-            call.items,
-            call.count,
-            call.bins,
-            call.out,
-            call.words,
-        );
+        let args = (call.items, call.count, call.bins, call.out, call.words);
         let kernel = &self.keys[call.counters as usize];
         kernel.launch(stream, call.launch, args)
     }
@@ -452,7 +441,11 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
                 bins,
                 log_replicas,
                 has_totals: has_totals.into(),
-                bounds_at: if shared_bytes > counter_bytes { bounds_at / 4 } else { 0 },
+                bounds_at: if shared_bytes > counter_bytes {
+                    bounds_at / 4
+                } else {
+                    0
+                },
                 log_stride: log_stride.unwrap_or(0),
             },
             launch: Launch::blocks(blocks as u32, THREADS).shared_bytes(shared_bytes),
@@ -471,7 +464,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         // A warp makes an entry of the table for each lane but one, and there is an entry behind the last cell.
         let entries = (CELLS + 1).div_ceil(31) * 32;
         let threads = entries.max((self.bins + GROUP) as u32);
-        self.make_cells.launch(stream, Launch::covering(threads, THREADS), args)
+        self.make_cells
+            .launch(stream, Launch::covering(threads, THREADS), args)
     }
 
     /// Returns the fastest kind of counters for this many items. With too few items per bin, adding the counters of all

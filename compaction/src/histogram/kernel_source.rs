@@ -22,7 +22,6 @@ pub(super) const CELL_ALIGN: u32 = 64;
 pub(super) const ENTRY_BYTES: u32 = 2 * CELLS + CELL_ALIGN;
 pub(super) const CELL_TABLE_BYTES: u32 = CELL_ALIGN + ENTRY_BYTES;
 
-
 crate::shared! {
     /// The number of items of a histogram, its bins, and their counters. `Bins` in `kernels/histogram.cu` documents the fields.
     pub(crate) struct Bins {
@@ -60,23 +59,10 @@ pub(super) type Bounds<T, W> = (
     InOut<u64>,
 );
 /// The parameters of the kernels of `keys`: `(items, count, bins, out, workspace)`.
-pub(super) type Keys<T, W> = (
-    In<T>,
-    In<u32>,
-    Bins,
-    InOut<W>,
-    InOut<u64>,
-);
+pub(super) type Keys<T, W> = (In<T>, In<u32>, Bins, InOut<W>, InOut<u64>);
 /// The parameters of the kernel `histogram_cells_packed`: `(items, count, table, bins, out,
 /// workspace)`.
-pub(super) type Celled<T, W> = (
-    In<T>,
-    In<u32>,
-    In<u8>,
-    Bins,
-    InOut<W>,
-    InOut<u64>,
-);
+pub(super) type Celled<T, W> = (In<T>, In<u32>, In<u8>, Bins, InOut<W>, InOut<u64>);
 /// The parameters of the kernel `histogram_clear`: `(out, bins)`.
 pub(super) type Clear<W> = (InOut<W>, u32);
 /// The parameters of the kernel `histogram_cells`: `(bounds, bins, out, table)`.

@@ -331,9 +331,21 @@ fn divides_any_bounds_into_cells(gpu: &Gpu) {
         &|bound| part(bound) - 0.5,
         &|bound| (60.0 * part(bound) - 50.0).exp2(),
         &|bound| -(-20.0 * part(bound)).exp2(),
-        &|bound| if bound == 0 { -inf } else { 1.0 - 1.0 / bound as f32 },
+        &|bound| {
+            if bound == 0 {
+                -inf
+            } else {
+                1.0 - 1.0 / bound as f32
+            }
+        },
         &|bound| if bound == bins { inf } else { part(bound) },
-        &|bound| if bound == bins { f32::MAX } else { -f32::MAX * (0.5 - part(bound)) },
+        &|bound| {
+            if bound == bins {
+                f32::MAX
+            } else {
+                -f32::MAX * (0.5 - part(bound))
+            }
+        },
         &|bound| if bound < 7000 { -0.0 } else { part(bound) },
         &|_| 0.5,
     ];
@@ -357,7 +369,9 @@ fn divides_any_bounds_into_cells(gpu: &Gpu) {
     }
     let items = draw::<i32>(len, &mut random);
     for width in [1, 3, 100_000, 400_000] {
-        let mut bounds: Vec<i64> = (0..=bins as i64).map(|bound| width * (bound - 5000)).collect();
+        let mut bounds: Vec<i64> = (0..=bins as i64)
+            .map(|bound| width * (bound - 5000))
+            .collect();
         bounds[bins] = i64::from(i32::MAX) + 1;
         Case::<i32, u32>::new(gpu, bins).bounds(&items, &bounds);
     }

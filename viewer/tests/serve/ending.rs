@@ -83,7 +83,7 @@ fn an_interrupt_writes_the_requested_picture() {
         (320, 200)
     );
     let stats = fs::read(program.folder.path().join("a.json")).unwrap();
-    let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+    let stats: Value = serde_json::from_slice(&stats).unwrap();
     assert_eq!(stats["size"], serde_json::json!([320, 200]));
     assert!(stats["spp"].as_u64() > Some(0));
 }

@@ -1,9 +1,6 @@
 //! Tests of pictures, statistics and controls over the WebSocket, for one viewer and for several.
 
-use std::{
-    fs, thread,
-    time::{Duration, Instant},
-};
+use std::{fs, thread, time::Duration};
 
 use libtest_mimic::Trial;
 use raysieve::stages::Stage;
@@ -12,7 +9,7 @@ use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
     program::{add_tests, assert_done, run},
-    server::{ENDLESS, Program, TIMEOUT, scene_folder},
+    server::{ENDLESS, Program, scene_folder},
     viewer::{ALIKE, Viewer, difference},
 };
 
