@@ -464,51 +464,73 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, MOVE_BLOCKS) merge_s
 
 // ------------------------------------------------------------------------------------------------------------- buckets
 
-// Sorts each bucket of `out`. A block takes one bucket. Without levels, `in` is one bucket. Buckets with more items than
-// a tile are added to the list `large`.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, SORT_BLOCKS) merge_sort_buckets(
-    const Item *in, Input input, u32 has_levels, const u64 *begins, u64 *large, Item *out,
-    u64 *workspace)
-{
-    __shared__ Item tile[TILE_ITEMS];
-    const Item *from = has_levels ? out : in;
-    const u64 begin = has_levels ? begins[blockIdx.x] : 0;
-    const u64 items = (has_levels ? begins[blockIdx.x + 1] : input.number<Word>((Control *)workspace)) - begin;
-    if (items > TILE_ITEMS) {
-        if (threadIdx.x == 0) large[atomicAdd(&((Control *)workspace)->appended, 1ull)] = blockIdx.x;
-        return;
+// A bucket of more than a tile is sorted by rounds of merges, which alternate between `out` and `scratch` and end in `out`.
+struct LargeBucket {
+    u64 begin, items;
+
+    __device__ __forceinline__ u64 tiles() const { return (items + TILE_ITEMS - 1) / TILE_ITEMS; }
+    __device__ __forceinline__ u32 tile_items(u64 tile) const
+    {
+        return (u32)min(items - tile * TILE_ITEMS, (u64)TILE_ITEMS);
     }
-    const u32 here = (u32)items;
-    for (u32 item = threadIdx.x; item < here; item += BLOCK_THREADS) tile[item] = from[begin + item];
+
+    // Where its sorted tiles go.
+    __device__ __forceinline__ Item *target(Item *out, Item *scratch) const
+    {
+        return (merge_rounds(tiles()) % 2 == 0 ? out : scratch) + begin;
+    }
+};
+
+// Sorts a tile of up to TILE_ITEMS items. All threads of the block call it.
+__device__ __forceinline__ void sort_items(const Item *from, u32 items, Item *to, Item *tile)
+{
+    for (u32 item = threadIdx.x; item < items; item += BLOCK_THREADS) tile[item] = from[item];
     __syncthreads();
-    sort_tile(tile, here, Before());
+    sort_tile(tile, items, Before());
     __syncthreads();
-    for (u32 item = threadIdx.x; item < here; item += BLOCK_THREADS) out[begin + item] = tile[item];
+    for (u32 item = threadIdx.x; item < items; item += BLOCK_THREADS) to[item] = tile[item];
 }
 
-// Sorts the items from `begin` on in `items` by rounds of merges, with room for as many in `scratch`.
-__device__ __forceinline__ void sort_large(Item *items, u64 begin, u64 count, Item *scratch, Item *tile)
+// Number of tiles of a large bucket that merge_sort_buckets sorts. Few buckets have more.
+constexpr u32 FIRST_TILES = 2;
+
+// Sorts each bucket of `out`. There is a block for each bucket, and then one for the second tile of each bucket. Buckets
+// with more items than a tile are added to the list `large`. Without levels, `in` is one bucket.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, SORT_BLOCKS) merge_sort_buckets(
+    const Item *in, Input input, u32 buckets, const u64 *begins, u64 *large, Item *out, Item *scratch, u64 *workspace)
 {
-    const u64 tiles = (count + TILE_ITEMS - 1) / TILE_ITEMS;
+    __shared__ Item shared_tile[TILE_ITEMS];
+    if (buckets == 0) return sort_items(in, (u32)input.number<Word>((Control *)workspace), out, shared_tile);
+    const u32 number = blockIdx.x % buckets, tile = blockIdx.x / buckets;
+    const u64 begin = begins[number];
+    const LargeBucket bucket = {begin, begins[number + 1] - begin};
+    if (tile != 0 && tile >= bucket.tiles()) return;
+    Item *const from = out + begin;
+    const bool is_large = bucket.items > TILE_ITEMS;
+    if (is_large && tile == 0 && threadIdx.x == 0) large[atomicAdd(&((Control *)workspace)->appended, 1ull)] = number;
+    Item *const to = is_large ? bucket.target(out, scratch) : from;
+    sort_items(from + tile * TILE_ITEMS, bucket.tile_items(tile), to + tile * TILE_ITEMS, shared_tile);
+}
+
+// Sorts the tiles of a bucket from FIRST_TILES on, and merges all.
+__device__ __forceinline__ void sort_large(const LargeBucket &bucket, Item *out, Item *scratch, Item *tile)
+{
+    const u64 tiles = bucket.tiles();
     const u32 rounds = merge_rounds(tiles);
-    Item *const target = items + begin, *const other = scratch + begin;
-    for (u64 first = 0; first < count; first += TILE_ITEMS) {
-        const u32 here = (u32)min(count - first, (u64)TILE_ITEMS);
-        Item *to = rounds % 2 == 0 ? target : other;
+    Item *to = bucket.target(out, scratch);
+    for (u64 each = FIRST_TILES; each < tiles; each++) {
+        const u64 first = each * TILE_ITEMS;
         __syncthreads();
-        for (u32 item = threadIdx.x; item < here; item += BLOCK_THREADS) tile[item] = target[first + item];
-        __syncthreads();
-        sort_tile(tile, here, Before());
-        __syncthreads();
-        for (u32 item = threadIdx.x; item < here; item += BLOCK_THREADS) to[first + item] = tile[item];
+        sort_items(out + bucket.begin + first, bucket.tile_items(each), to + first, tile);
     }
+    __syncthreads();
     for (u32 round = 0; round < rounds; round++) {
-        const bool to_target = (rounds - round) % 2 == 1;
+        const bool to_out = (rounds - round) % 2 == 1;
+        Item *const from = (to_out ? scratch : out) + bucket.begin;
+        to = (to_out ? out : scratch) + bucket.begin;
         for (u64 each = 0; each < tiles; each++) {
-            const MergeTile work = MergeTile::of(0, count, each, (u64)TILE_ITEMS << round);
-            merge_tile(
-                to_target ? other : target, to_target ? target : other, work, tile, Before(),
-                [](const auto &, u32, u32, auto) {});
+            const MergeTile work = MergeTile::of(0, bucket.items, each, (u64)TILE_ITEMS << round);
+            merge_tile(from, to, work, tile, Before(), [](const auto &, u32, u32, auto) {});
         }
         __syncthreads();
     }
@@ -524,7 +546,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) merge_sort_large(
     if (buckets == 0) return;
     for (u64 each = blockIdx.x; each < buckets; each += gridDim.x) {
         const u64 begin = begins[large[each]];
-        sort_large(out, begin, begins[large[each] + 1] - begin, scratch, tile);
+        sort_large({begin, begins[large[each] + 1] - begin}, out, scratch, tile);
     }
     // The last block empties the list.
     __syncthreads();

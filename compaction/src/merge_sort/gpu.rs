@@ -282,17 +282,19 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
                 .launch(stream, blocks(slots), args)?;
             std::mem::swap(&mut tables.begins, &mut tables.next_begins);
         }
+        let buckets = plan.last_buckets();
         let args = (
             items,
             item_count.input(),
-            u32::from(plan.levels > 0),
+            buckets as u32,
             tables.begins.as_view(),
             tables.next_begins.slice_mut(..),
             out.slice_mut(..),
+            copy.slice_mut(..),
             words.slice_mut(..),
         );
-        let buckets = plan.last_buckets();
-        let launch = Launch::blocks(buckets as u32, BLOCK_THREADS);
+        // Two for each bucket, of which the second one is for a large bucket.
+        let launch = Launch::blocks((2 * buckets).max(1) as u32, BLOCK_THREADS);
         self.kernels.buckets.launch(stream, launch, args)?;
         if plan.levels == 0 {
             return Ok(());

@@ -85,14 +85,15 @@ type Move<T> = (
     InOut<T>,
     InOut<u64>,
 );
-/// The parameters of the kernel `merge_sort_buckets`: `(items, input, has_levels, begins, large, out,
-/// workspace)`. `has_levels` is 1 if `out` holds the items in buckets, and 0 if `items` are one bucket.
+/// The parameters of the kernel `merge_sort_buckets`: `(items, input, buckets, begins, large, out, scratch, workspace)`.
+/// `buckets` is the number of buckets in `out`, or 0 if `items` are to be sorted as one.
 type Buckets<T> = (
     In<T>,
     Input<'static>,
     u32,
     In<u64>,
     InOut<u64>,
+    InOut<T>,
     InOut<T>,
     InOut<u64>,
 );
@@ -229,10 +230,10 @@ impl Plan {
         level.segments as usize + self.capacity / (self.move_tile * level.chunk_tiles as usize)
     }
 
-    /// Returns the number of buckets of the last level, or 1 without levels.
+    /// Returns the number of buckets of the last level, or 0 without levels.
     pub(super) fn last_buckets(&self) -> usize {
         match self.levels {
-            0 => 1,
+            0 => 0,
             levels => {
                 let level = self.level(levels - 1);
                 level.segments as usize * level.buckets as usize
