@@ -100,6 +100,21 @@
 //!
 //! Flags are `u8`, where any byte but 0 selects, or `bool`.
 //!
+//! # For users of CUB and Thrust
+//!
+//! | there | here |
+//! |---|---|
+//! | `d_temp_storage`, and a first call that asks for its size | a `Workspace`, created once for the largest input |
+//! | `num_items` | [`Count::All`], a number, or a number in device memory |
+//! | fancy iterators, functors | predicates and operators as CUDA C++ text: [`SelectIf`](select::SelectIf), [`custom`] |
+//! | a kernel for each template instance | a kernel compiled by `new`, or at the first call, and kept in a cache |
+//! | `DeviceSelect::Flagged`, `If`, `copy_if` | [`Select`](select::Select), [`SelectIf`](select::SelectIf) |
+//! | `DevicePartition` | [`Partition`](partition::Partition) |
+//! | `DeviceScan` | [`Scan`](scan::Scan), [`CustomScan`](custom::CustomScan) |
+//! | `DeviceRadixSort`, `sort_by_key` | [`RadixSort`](radix_sort::RadixSort) |
+//! | `DeviceMergeSort`, `sort` by a comparison | [`MergeSort`](merge_sort::MergeSort) |
+//! | `DeviceRunLengthEncode`, `unique`, `reduce_by_key` | [`runs`] |
+//!
 //! # Strategies
 //!
 //! Most operations offer several published methods as strategies, which have names and can be switched at run time. The
@@ -125,7 +140,7 @@
 //! * `Workspace::with_capacity(stream, capacity)` creates the scratch memory for the default strategy, and
 //!   `Workspace::for_strategy(stream, strategy, capacity)` for another one. `capacity()` and `bytes()` return its size.
 //!   `check(stream)` reports errors of earlier calls, and `read(stream, count)` returns a count after such a check;
-//!   both wait for the stream. The workspaces of `histogram` and `gather` are for any length: `Workspace::new(stream)`.
+//!   both wait for the stream. With a count in device memory, the length of the input decides which capacity is needed. The workspaces of `histogram` and `gather` are for any length: `Workspace::new(stream)`.
 //!   `in_arena(arena, …)` takes its memory from an [`Arena`](cuda::Arena), of which `bytes_for(context, …)` bytes are
 //!   needed, and `hand_over` moves it to another stream.
 //! * A GPU method takes the stream, its inputs, a [`Count`], its outputs, and the workspace. A function of a module's
@@ -199,7 +214,7 @@ mod tiles;
 pub mod reduce;
 pub mod scan;
 #[cfg(feature = "cuda")]
-mod scratch;
+pub mod scratch;
 pub mod segmented_reduce;
 pub mod segmented_sort;
 pub mod select;

@@ -1,4 +1,4 @@
-//! The scratch memory of operations that need a header, zeroed words and uninitialised bytes.
+//! The scratch memory of operations that share one kind of workspace: gather, histogram, merge sort, segments and top k.
 
 use std::{marker::PhantomData, sync::Arc};
 

@@ -198,12 +198,18 @@ impl Graph {
     /// # Errors
     ///
     /// Returns the errors of `enqueue`; [`Error::Driver`] if one of its calls cannot be part of a graph; and
-    /// [`Error::NotRecordable`] if something else than this crate has put work on the stream, because a launch could not
-    /// check the memory of that work. The capture ends in any case, even if `enqueue` panics.
+    /// [`Error::NotRecordable`] for the default stream, and if something else than this crate has put work on the stream,
+    /// because a launch could not check the memory of that work. The capture ends in any case, even if `enqueue` panics.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
+        if stream.cu_stream().is_null() {
+            return Err(E::from(Error::NotRecordable {
+                what: "work on the default stream".to_owned(),
+                remedy: "use a stream of `context.new_stream()`",
+            }));
+        }
         let recording = || Error::driver("record a graph");
         let capture = Capture::begin(stream).map_err(recording())?;
         let enqueued = enqueue();
@@ -243,7 +249,10 @@ impl Graph {
     /// # fn again(
     /// #     graph: &mut Graph, flags: &CudaSlice<u8>, out: &mut CudaSlice<u32>, workspace: &mut Workspace,
     /// # ) -> compaction::Result<()> {
-    /// graph.launch(&mut (flags, out, workspace))
+    /// for _ in 0..100 {
+    ///     graph.launch(&mut (flags, &mut *out, &mut *workspace))?;
+    /// }
+    /// # Ok(())
     /// # }
     /// ```
     ///

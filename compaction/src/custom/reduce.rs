@@ -19,10 +19,10 @@ const NAMES: ArgumentNames = argument_names!("custom_reduce", "items");
 /// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
 type All<V, T> = (In<T>, In<u32>, u64, u32, V, InOut<V>, InOut<u64>);
 
-/// V reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
+/// A reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
 ///
 /// Values have type `V`, of 1 to 64 bytes, and items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or
-/// more items. V call is one launch, like that of [`Reduce`](crate::reduce::Reduce).
+/// more items. A call is one launch, like that of [`Reduce`](crate::reduce::Reduce).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};
@@ -110,7 +110,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomReduce<V, T, W> {
 
     /// Enqueues a reduction that writes the combination of the initial value and all items to `out[0]`.
     ///
-    /// V device count larger than `items` is clamped, and [`Workspace::check`] reports it.
+    /// A device count larger than `items` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, custom::{CustomOperator, CustomReduce, Workspace}};

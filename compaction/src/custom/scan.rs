@@ -29,10 +29,10 @@ type ScanKernel<V, T> = (
     InOut<u64>,
 );
 
-/// V scan on a GPU by a user-defined operator. CUB: `DeviceScan::ExclusiveScan` and its relatives.
+/// A scan on a GPU by a user-defined operator. CUB: `DeviceScan::ExclusiveScan` and its relatives.
 ///
 /// Values have type `V`, of 1 to 64 bytes, and items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or
-/// more items. V call is one launch by decoupled look-back. It allocates nothing and does not wait, so it can be
+/// more items. A call is one launch by decoupled look-back. It allocates nothing and does not wait, so it can be
 /// captured into a CUDA graph.
 ///
 /// ```no_run
@@ -128,7 +128,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
     /// before it.
     ///
     /// `out` must have room for `count` values, or for as many as `items` if the count is in device memory. Entries
-    /// behind the result keep their values. V device count larger than `items` is clamped, and [`Workspace::check`]
+    /// behind the result keep their values. A device count larger than `items` is clamped, and [`Workspace::check`]
     /// reports it.
     ///
     /// ```no_run

@@ -28,9 +28,9 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Workspace<V, T = V> {
-    /// V header, followed by the states of the tiles of a scan, or by the result of each block of a reduction.
+    /// A header, followed by the states of the tiles of a scan, or by the result of each block of a reduction.
     pub(super) states: States,
-    /// V dummy for the device count if the host gives the count, and for a total that is not wanted. No kernel accesses
+    /// A dummy for the device count if the host gives the count, and for a total that is not wanted. No kernel accesses
     /// it.
     pub(super) dummy: Buffer<u64>,
     pub(super) dummy_total: Buffer<u64>,

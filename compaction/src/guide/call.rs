@@ -66,7 +66,7 @@
 //!
 //! Because a call only enqueues launches, it can be captured into a CUDA graph. A whole loop, with counts that shrink
 //! from round to round, then costs the host one launch. [`Graph::record`](crate::cuda::Graph::record) records calls on a
-//! stream of your own (`context.new_stream()`), after all kernels are compiled (see `prepare` and its variants) and all
+//! stream of your own (`context.new_stream().map_err(Error::driver("create a stream"))?`), after all kernels are compiled (see `prepare` and its variants) and all
 //! memory is allocated. `examples/05_graph.rs` records a loop of six rounds.
 //!
 //! A graph stores addresses and borrows nothing, so each launch is given all buffers and workspaces of the recorded calls,

@@ -170,7 +170,7 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     ///
     /// Returns [`Error::OutOfRange`] for a host count larger than `items`; [`Error::Uncountable`] for 2³² or more items
     /// with counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`]
-    /// for a short `out`; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`].
+    /// for a short `out`; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,

@@ -114,8 +114,8 @@ impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
     }
 
     /// Enqueues a call that writes the key of each run of equal keys to `keys_out`, the combined values of the run to
-    /// `values_out`, and the number of runs to `runs[0]`. Otherwise like
-    /// [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
+    /// `values_out`, and the number of runs to `runs[0]`. Both outputs must have room for as many entries as there are
+    /// keys. Otherwise like [`UniqueByKey::pairs`](super::UniqueByKey::pairs).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, runs::{Operator, ReduceByKey, Workspace}};

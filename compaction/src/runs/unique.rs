@@ -224,7 +224,8 @@ impl<K: Pod, V: Pod, W: CountWord> UniqueByKey<K, V, W> {
     }
 
     /// Enqueues a call that writes the first key of each run of equal keys to `keys_out`, its value to `values_out`, and
-    /// the number of runs to `runs[0]`. Otherwise like [`Unique::items`].
+    /// the number of runs to `runs[0]`. Both outputs must have room for as many entries as there are keys. Otherwise like
+    /// [`Unique::items`].
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, runs::{UniqueByKey, Workspace}};

@@ -52,6 +52,9 @@ const MAX_SHOWN: usize = 80;
 /// With [`Parameters`] it defines `bool keep(Item, Parameters)`, with the CUDA name of their type. Each parameter may
 /// also be a `const` reference. Other types are errors, even if they convert.
 ///
+/// The names of number types are those of Rust (`f32`, `u64`) or of C++ (`float`); `__device__` is optional. CUDA's
+/// mathematical functions, such as `fabsf`, are there, but not those of `std`.
+///
 /// If the items or parameters are structs, the text also defines the struct, whose layout is checked against Rust. It
 /// may include headers of CUDA, see [`Nvrtc::compile`](crate::cuda::Nvrtc::compile): `#include <cuda_fp16.h>`.
 ///
