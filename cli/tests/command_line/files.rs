@@ -431,7 +431,9 @@ fn unwritable_path_is_reported_before_the_render() {
     }
     for (place, expected) in wrong {
         let output = small_render_of(&day, folder.path(), &place);
-        assert_refused(&output, 2, &[place[1], expected]);
+        // An error line shows the middle of a very long path by three dots.
+        let begin = &place[1][..place[1].len().min(100)];
+        assert_refused(&output, 2, &[begin, expected]);
         assert!(output.stdout.is_empty());
     }
     assert_eq!(names(folder.path()), ["file", "folder.png"]);
