@@ -109,7 +109,7 @@ const WRONG: &str = r#"
 /nodes/0/translation = [0, 1e300, 0]
     node 0: its transform is not finite
 /nodes/0/translation = [0, 1e9, 0]
-    a vertex is at [0, 1000000000, 0] after the transform, expected coordinates within 1e8 m of 0
+    a vertex is at [0, 1e9, 0] after the transform, expected coordinates within 1e8 m of 0
 /nodes/0/rotation = [0, 0, 0, 0]
     node 0: its rotation is not a valid quaternion
 /nodes = [{ "children": [1] }, { "children": [0] }]
