@@ -119,7 +119,7 @@ impl<C: 'static> Operation for TypedPlan<C> {
     }
 }
 
-/// Where a call runs: on a stream, or on the CPU if there is none. Also the workspace of the call.
+/// The workspace of a call, and the stream on which it runs. Without a stream it runs on the CPU.
 pub(crate) struct Site {
     workspace: *mut Workspace,
     stream: Option<Arc<CudaStream>>,

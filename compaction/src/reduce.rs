@@ -111,7 +111,7 @@ pub enum Extreme {
 }
 
 impl Extreme {
-    /// Both values: minimum, maximum.
+    /// The minimum and the maximum.
     pub const ALL: &[Self] = &[Self::Min, Self::Max];
 
     /// Returns the name as parsed and displayed: `min` or `max`.

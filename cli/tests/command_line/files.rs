@@ -4,10 +4,8 @@ use std::{fs, path::Path, process::Command};
 
 use libtest_mimic::Trial;
 use raysieve::{
-    film::picture::{
-        Picture,
-        tone::{self, Tone},
-    },
+    film::picture::Picture,
+    film::picture::tone::{self, Tone},
     stages::Stage,
 };
 use serde_json::Value;
@@ -431,9 +429,8 @@ fn unwritable_path_is_reported_before_the_render() {
     }
     for (place, expected) in wrong {
         let output = small_render_of(&day, folder.path(), &place);
-        // An error line shows the middle of a very long path by three dots.
-        let begin = &place[1][..place[1].len().min(100)];
-        assert_refused(&output, 2, &[begin, expected]);
+        let begin_of_path = &place[1][..place[1].len().min(100)];
+        assert_refused(&output, 2, &[begin_of_path, expected]);
         assert!(output.stdout.is_empty());
     }
     assert_eq!(names(folder.path()), ["file", "folder.png"]);

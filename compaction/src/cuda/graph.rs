@@ -55,7 +55,7 @@ pub struct Graph {
     given: Vec<AddressRange>,
     /// The buffers of a launch while they are compared, for reuse.
     compared: Vec<AddressRange>,
-    /// What the graph's work refers to, kept alive.
+    /// The kernels and marks that the work of the graph refers to.
     _kept: Kept,
 }
 

@@ -25,9 +25,9 @@ use crate::{
 
 /// The segments of a call.
 enum Segments<'a, W> {
-    /// Those between consecutive offsets.
+    /// Segments lie between consecutive offsets.
     Between(CudaView<'a, W>),
-    /// Those of this length.
+    /// All segments have this length.
     OfLength(usize),
 }
 
