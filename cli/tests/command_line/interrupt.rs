@@ -332,10 +332,11 @@ fn full_disk_keeps_the_old_file_and_the_render() {
 /// Checks a render for whose image there is no space, also not in the folder for temporary files.
 fn render_waits_in_memory_for_space() {
     let folder = folder();
-    // Waits for the line of the program, which runs in the background, then runs `then`.
+    // Waits for the line of the program, which runs in the background, then runs `then`. The log is emptied first, as
+    // the background process may open it after the first `grep`, which would find the line of an earlier run.
     let script = |then: &str| {
         format!(
-            "cat /dev/zero >filler 2>/dev/null; export TMPDIR=.; \"$@\" 2>../log & \
+            "cat /dev/zero >filler 2>/dev/null; export TMPDIR=.; : >../log; \"$@\" 2>../log & \
              until grep -q 'kept in memory' ../log || ! kill -0 $!; do sleep 0.05; done; {then}; \
              wait $!; code=$?; cat ../log >&2; ls; exit $code"
         )
