@@ -61,6 +61,7 @@ pub mod device;
 pub mod vertex;
 pub mod stages;
 pub mod wavefront;
+pub mod light_shares;
 pub mod inspect;
 mod backend;
 pub mod render;

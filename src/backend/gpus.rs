@@ -14,7 +14,7 @@ mod worker;
 use std::{
     mem,
     ops::Range,
-    sync::{Mutex, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -35,6 +35,7 @@ use super::{
 use crate::{
     Error,
     camera::Camera,
+    device::render_scene::RenderScene,
     film::FilmSums,
     film::picture::Picture,
     stages::Preview,
@@ -232,10 +233,18 @@ impl Gpus {
     }
 
     /// Sets the camera and clears the film. The first pair of a pixel and a sample that is added to it then has the
-    /// number `first`.
-    pub(super) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
+    /// number `first`. `scene` is the scene with the probabilities of lights for the camera, if they depend on it.
+    pub(super) fn set_camera(
+        &mut self,
+        camera: Camera,
+        scene: Option<&Arc<RenderScene>>,
+        first: u64,
+    ) -> Result<(), Error> {
         self.camera = camera;
-        self.begin_again(None, first, |wave| wave.set_camera(camera))
+        self.begin_again(None, first, |wave| {
+            wave.set_camera(camera)?;
+            scene.map_or(Ok(()), |scene| wave.set_lights(scene))
+        })
     }
 
     /// Puts this film, which holds the pairs up to `done`, on the sum, and clears the workers' films with `clear`.

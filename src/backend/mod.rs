@@ -113,7 +113,7 @@ impl CanHang for Engine {
 impl Backend {
     /// Returns the backend that the settings choose, with the scene on it.
     pub(crate) fn new(
-        scene: RenderScene,
+        scene: Arc<RenderScene>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -122,7 +122,6 @@ impl Backend {
             setting: format!("backend {}", settings.backend),
             problem,
         })?;
-        let scene = Arc::new(scene);
         let mut backend = Backend::of_choice(scene, camera, max_bounces, settings)?;
         backend.set_sort_hits(settings.sort_hits)?;
         Ok(backend)
@@ -384,16 +383,24 @@ impl Backend {
     }
 
     /// Sets the camera and clears the film. The first pair of a pixel and a sample that is added to it then has the
-    /// number `first`.
-    pub(crate) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
+    /// number `first`. `scene` is the scene with the probabilities of lights for the camera, if they depend on it.
+    pub(crate) fn set_camera(
+        &mut self,
+        camera: Camera,
+        scene: Option<&Arc<RenderScene>>,
+        first: u64,
+    ) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {
                 let (pixels, size) = (camera.pixel_count(), camera.size());
                 lock(&waves.batches).begin_film();
                 let clear = |film: &mut Film| film.clear(pixels).map_err(Error::memory(size));
-                waves.begin_again(clear, |wave, film| wave.set_camera(camera, film))
+                waves.begin_again(clear, |wave, film| {
+                    wave.set_camera(camera, film)?;
+                    scene.map_or(Ok(()), |scene| wave.set_lights(scene))
+                })
             }
-            Engine::Gpus(gpus) => gpus.set_camera(camera, first),
+            Engine::Gpus(gpus) => gpus.set_camera(camera, scene, first),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compaction::{
-    cuda::{In, upload},
+    cuda::{In, overwrite, upload},
     cudarc::driver::{CudaSlice, CudaStream},
 };
 
@@ -17,6 +17,7 @@ use crate::{
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{Lamp, Light, LightParams},
+        light_groups::LightWeights,
         light_tree::LightPair,
     },
     shading::{material::Material, material_textures::MaterialTextures, texture::Texture},
@@ -92,6 +93,8 @@ pub struct CudaScene {
     environment_guide: CudaSlice<u32>,
     light_params: LightParams,
     environment: Environment,
+    /// What the probabilities of groups of lights are made from.
+    light_weights: LightWeights,
 }
 
 impl CudaScene {
@@ -122,7 +125,31 @@ impl CudaScene {
             environment_guide: upload(stream, &scene.environment_guide)?,
             light_params: scene.light_params,
             environment: scene.environment,
+            light_weights: scene.light_groups().weights(),
         })
+    }
+
+    /// Sets the probabilities of lights to those of `scene`, which must otherwise be the uploaded scene. Returns whether
+    /// any has changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
+    pub(crate) fn set_lights(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        scene: &RenderScene,
+    ) -> compaction::Result<bool> {
+        if self.light_weights == scene.light_groups().weights() {
+            return Ok(false);
+        }
+        overwrite(stream, &scene.lights, &mut self.lights)?;
+        overwrite(stream, &scene.lamps, &mut self.lamps)?;
+        overwrite(stream, &scene.light_pairs, &mut self.light_pairs)?;
+        self.light_params = scene.light_params;
+        self.environment = scene.environment;
+        self.light_weights = scene.light_groups().weights();
+        Ok(true)
     }
 
     /// Returns the device memory in bytes: that of materials, textures and lights, and that of primitives and BVHs.

@@ -20,8 +20,9 @@ use crate::{
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
+        light_groups::{LightChances, LightGroups, LightWeights},
         light_params::{LightTables, bounding_radius},
-        light_tree::{LightPair, NO_LIGHT},
+        light_tree::{LightPair, NO_LIGHT, PROBABILITY_UNITS},
     },
     math::{dot, max_component},
     path::{Hit, NO_PRIMITIVE, Ray},
@@ -40,7 +41,8 @@ use crate::{
     },
 };
 
-/// All data of a scene that the stages read, except the camera.
+/// All data of a scene that the stages read, except the camera. A clone shares all but the lights.
+#[derive(Clone)]
 pub struct RenderScene {
     /// BVH nodes: the tree over the scene, its root first, then the trees of the meshes.
     pub nodes: Arc<Vec<Node>>,
@@ -55,40 +57,42 @@ pub struct RenderScene {
     /// Vertex attributes of meshes besides positions.
     pub vertices: Arc<Vec<MeshVertex>>,
     /// Materials, indexed by `Primitive::material`.
-    pub materials: Vec<Material>,
+    pub materials: Arc<Vec<Material>>,
     /// Bit `1 << Material::kind` of each kind of material, and feature bits such as `OTHER_LIGHTS`. They select the
     /// kernel variant.
     pub kinds: u32,
     /// Energy tables of the rough materials, see [`energy`].
-    pub energy: Vec<f32>,
+    pub energy: Arc<Vec<f32>>,
     /// Textures and opacity of each material that is not opaque or has textures, indexed by `Material::maps`; entry 0
     /// is unused. Empty if there are no such materials.
-    pub maps: Vec<MaterialTextures>,
+    pub maps: Arc<Vec<MaterialTextures>>,
     /// Textures (an image with sampler state and transform), indexed by `MaterialTextures::textures` / 4.
-    pub textures: Vec<Texture>,
+    pub textures: Arc<Vec<Texture>>,
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
-    pub texels: Vec<u32>,
+    pub texels: Arc<Vec<u32>>,
     /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map). Empty if all surfaces are
     /// opaque, unless a material has [`RARE_KINDS`] or [`EXTENDED_KINDS`].
-    pub opacity_maps: Vec<u32>,
+    pub opacity_maps: Arc<Vec<u32>>,
     /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
     pub light_params: LightParams,
     /// Nodes of the light tree in pairs; empty without one.
-    pub light_pairs: Vec<LightPair>,
+    pub light_pairs: Arc<Vec<LightPair>>,
     /// Index in `lights` of each primitive, and entries of instances, see [`Lights::places`].
-    pub light_places: Vec<u32>,
+    pub light_places: Arc<Vec<u32>>,
     /// Lights that are not surfaces, suns first.
     pub lamps: Vec<Lamp>,
     /// Size, orientation and selection probability of the environment map.
     pub environment: Environment,
     /// Rows of the environment map from the top, with their sampling tables; empty without a map.
-    pub environment_rows: Vec<EnvironmentRow>,
+    pub environment_rows: Arc<Vec<EnvironmentRow>>,
     /// Texels of the environment map in row-major order, with their sampling tables; empty without a map.
-    pub environment_texels: Vec<EnvironmentTexel>,
+    pub environment_texels: Arc<Vec<EnvironmentTexel>>,
     /// Search guide of the environment map's sampling tables; empty without a map.
-    pub environment_guide: Vec<u32>,
+    pub environment_guide: Arc<Vec<u32>>,
+    /// Groups of lights whose probabilities depend on the camera.
+    light_groups: LightGroups,
     /// Whether a surface is not opaque everywhere.
     alpha_tested: bool,
     /// The geometry, which does not depend on materials and is reused when they change.
@@ -273,24 +277,61 @@ impl RenderScene {
             instances: trees.instances.clone(),
             corners: trees.corners.clone(),
             vertices: trees.vertices.clone(),
-            materials,
+            materials: Arc::new(materials),
             kinds,
-            energy,
-            maps: texture_buffers.maps,
-            textures: texture_buffers.textures,
-            texels: texture_buffers.texels,
-            opacity_maps,
+            energy: Arc::new(energy),
+            maps: Arc::new(texture_buffers.maps),
+            textures: Arc::new(texture_buffers.textures),
+            texels: Arc::new(texture_buffers.texels),
+            opacity_maps: Arc::new(opacity_maps),
             lights: light_tables.table,
             light_params,
-            light_pairs: light_tables.light_pairs,
-            light_places: light_tables.places,
+            light_pairs: Arc::new(light_tables.light_pairs),
+            light_places: Arc::new(light_tables.places),
             lamps: light_tables.lamps,
             environment: light_tables.environment,
-            environment_rows: light_tables.tables.rows,
-            environment_texels: light_tables.tables.texels,
-            environment_guide: light_tables.tables.guide,
+            environment_rows: Arc::new(light_tables.tables.rows),
+            environment_texels: Arc::new(light_tables.tables.texels),
+            environment_guide: Arc::new(light_tables.tables.guide),
+            light_groups: light_tables.groups,
             trees,
         })
+    }
+
+    /// Returns the groups of lights whose probabilities depend on the camera.
+    pub(crate) fn light_groups(&self) -> &LightGroups {
+        &self.light_groups
+    }
+
+    /// Returns the scene with other probabilities of groups of lights, see [`LightGroups::set`].
+    pub(crate) fn with_light_weights(&self, weights: LightWeights) -> RenderScene {
+        let mut scene = self.clone();
+        // A copy of the tree is only needed for other factors.
+        let pairs: &mut [LightPair] = if weights.nodes == self.light_groups.weights().nodes {
+            &mut []
+        } else {
+            Arc::make_mut(&mut scene.light_pairs).as_mut_slice()
+        };
+        scene.light_groups.set(
+            weights,
+            LightChances {
+                table: &mut scene.lights,
+                light_pairs: pairs,
+                lamps: &mut scene.lamps,
+                environment: &mut scene.environment,
+                tree_share: &mut scene.light_params.tree_share,
+            },
+        );
+        scene
+    }
+
+    /// Returns the scene with light samples from one upper node of the light tree only, see
+    /// [`LightGroups::node_alone`]. The probabilities of choosing lights outside it are wrong.
+    pub(crate) fn with_light_node(&self, node: usize) -> RenderScene {
+        let mut scene = self.clone();
+        scene.light_pairs = Arc::new(self.light_groups.node_alone(&self.light_pairs, node));
+        scene.light_params.tree_share = PROBABILITY_UNITS;
+        scene
     }
 
     /// Returns all data that light sampling reads.

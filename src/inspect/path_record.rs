@@ -5,7 +5,10 @@
 
 mod polyline;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use compaction::select::Strategy;
 use glam::Vec3;
@@ -17,6 +20,7 @@ use crate::{
     camera::Camera,
     device::render_scene::RenderScene,
     film::is_valid_sample,
+    light_shares,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene},
@@ -30,6 +34,8 @@ pub use polyline::{PathSegment, SegmentKind};
 /// An inspector of a scene, which traces and records single paths.
 pub struct Inspector {
     render_scene: Arc<RenderScene>,
+    /// The scene with the probabilities of lights for the camera, made by the first path.
+    lit_scene: OnceLock<Arc<RenderScene>>,
     camera: Camera,
     size: (u32, u32),
     seed: u32,
@@ -162,6 +168,7 @@ impl Inspector {
     pub fn for_scene(render_scene: Arc<RenderScene>, scene: &Scene) -> Inspector {
         Inspector {
             render_scene,
+            lit_scene: OnceLock::new(),
             camera: Camera::new(&scene.camera, scene.size.0, scene.size.1),
             size: scene.size,
             seed: scene.seed,
@@ -179,6 +186,14 @@ impl Inspector {
     pub fn set_camera(&mut self, camera: &scene::Camera, size: (u32, u32)) {
         self.camera = Camera::new(camera, size.0, size.1);
         self.size = size;
+        self.lit_scene = OnceLock::new();
+    }
+
+    /// Returns the scene with the probabilities of lights that a render from this camera has.
+    fn lit_scene(&self) -> Arc<RenderScene> {
+        let prepare =
+            || light_shares::for_camera(&self.render_scene, &self.camera, self.max_bounces);
+        self.lit_scene.get_or_init(prepare).clone()
     }
 
     /// Traces one sample of the pixel in this column and row, and records its path.
@@ -198,7 +213,7 @@ impl Inspector {
             });
         }
         let mut wave = Wave::Cpu(Box::new(CpuWave::new(
-            self.render_scene.clone(),
+            self.lit_scene(),
             self.camera,
             // No film is needed, so it has no pixels.
             Arc::default(),

@@ -10,6 +10,7 @@ use crate::{
         environment::{Environment, EnvironmentTables, environment_tables},
         lamp::{DISTANT, Lamp, POINT, SPOT, SUN},
         light::{EMITTER, ENVIRONMENT, LAMP, Light},
+        light_groups::{LightChances, LightGroups, LightWeights},
         light_power::{by_power, gather_lights},
         light_tree::{HAS_CONE, LightBounds, LightPair, NO_LIGHT, PROBABILITY_UNITS, light_tree},
     },
@@ -18,9 +19,8 @@ use crate::{
     shading::material::Material,
 };
 
-/// Minimum number of lights at finite distance with which a light tree is built. With 9 of them over a floor, a light
-/// sample already has less than a quarter of the variance of sampling by power (`cargo test --test functions
-/// near_lights -- --nocapture`).
+/// Minimum number of lights at finite distance with which a light tree is always built. Fewer of them are chosen by power
+/// if they are [one lamp](is_one_lamp) and the only lights, because a tree would cost more than it gains.
 const MIN_TREE_LIGHTS: usize = 8;
 
 /// All tables of light sampling, see [`Lights`](crate::lights::light::Lights) for their use.
@@ -37,6 +37,8 @@ pub(crate) struct LightTables {
     pub(crate) tree_lights: u32,
     /// Probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`.
     pub(crate) tree_share: u32,
+    /// The groups whose probabilities depend on the camera.
+    pub(crate) groups: LightGroups,
     /// All lamps of positive power, suns first.
     pub(crate) lamps: Vec<Lamp>,
     /// Number of suns.
@@ -101,8 +103,7 @@ impl LightTables {
             far.push((light, tables.brightness * radius * radius));
         }
         let total = |lights: &[(Light, f64)]| lights.iter().map(|&(_, power)| power).sum::<f64>();
-        let (near_power, far_power) = (total(&near), total(&far));
-        let power = near_power + far_power;
+        let power = total(&near) + total(&far);
         let inverse_power = if power > 0.0 { 1.0 / power } else { 0.0 };
 
         let mut light_tables = LightTables {
@@ -112,36 +113,29 @@ impl LightTables {
             places: Vec::new(),
             tree_lights: 0,
             tree_share: 0,
+            groups: LightGroups::default(),
             sun_count: lamps.iter().filter(|(lamp, _)| lamp.kind == SUN).count() as u32,
             lamps: Vec::new(),
             environment,
             tables,
         };
-        let mut far_share = 1.0;
-        // More lights than links can count are chosen by power.
-        if (MIN_TREE_LIGHTS..HAS_CONE as usize).contains(&near.len()) {
-            let tree_share = share_of_tree(near_power * inverse_power, far.is_empty());
-            far_share =
-                light_tables.build_tree(primitives, materials, &lamps, &mut near, tree_share);
-            by_power(&mut far);
-        } else {
-            near.append(&mut far);
-            by_power(&mut near);
+        let by_tree = match near.len() {
+            0 => false,
+            // More lights than links can count are chosen by power.
+            count if count >= HAS_CONE as usize => false,
+            count => {
+                let few = count < MIN_TREE_LIGHTS && far.is_empty();
+                !few || !is_one_lamp(primitives, &near)
+            }
+        };
+        if by_tree {
+            light_tables.build_tree(primitives, materials, &lamps, &mut near);
         }
-        let tree_power = if light_tables.tree_lights > 0 {
-            near_power
-        } else {
-            0.0
-        };
-        let chance = |power: f64| {
-            (far_share * power / (near_power - tree_power + far_power).max(f64::MIN_POSITIVE))
-                as f32
-        };
-        light_tables.environment.chance = if light_tables.environment.width > 0 {
-            chance(light_tables.tables.brightness * radius * radius)
-        } else {
-            0.0
-        };
+        let chance = |power: f64| (power * inverse_power) as f32;
+        if light_tables.environment.width > 0 {
+            light_tables.environment.chance =
+                chance(light_tables.tables.brightness * radius * radius);
+        }
         light_tables.lamps = lamps
             .iter()
             .map(|&(lamp, power)| Lamp {
@@ -149,8 +143,29 @@ impl LightTables {
                 ..lamp
             })
             .collect();
-        let table = near.into_iter().chain(far);
-        light_tables.table = table.map(|(light, _)| light).collect();
+        let mut lights = near;
+        let near_count = lights.len();
+        lights.append(&mut far);
+        let by_power_from = if by_tree { near_count } else { 0 };
+        by_power(&mut lights[by_power_from..]);
+        let powers: Vec<f64> = lights[near_count..]
+            .iter()
+            .map(|&(_, power)| power)
+            .collect();
+        light_tables.table = lights.into_iter().map(|(light, _)| light).collect();
+        if by_tree || near_count == 0 {
+            light_tables.groups = LightGroups::new(near_count, &light_tables.light_pairs, &powers);
+        }
+        light_tables.groups.set(
+            LightWeights::default(),
+            LightChances {
+                table: &mut light_tables.table,
+                light_pairs: &mut light_tables.light_pairs,
+                lamps: &mut light_tables.lamps,
+                environment: &mut light_tables.environment,
+                tree_share: &mut light_tables.tree_share,
+            },
+        );
         light_tables
     }
 
@@ -159,15 +174,14 @@ impl LightTables {
         self.tree_lights > 0 || !self.lamps.is_empty() || self.environment.width > 0
     }
 
-    /// Builds the light tree over these lights. Returns the probability of choosing a light outside the tree.
+    /// Builds the light tree over these lights, from which all light samples are taken until a group gets a probability.
     fn build_tree(
         &mut self,
         primitives: &[Primitive],
         materials: &[Material],
         lamps: &[(Lamp, f64)],
         lights: &mut [(Light, f64)],
-        tree_share: u32,
-    ) -> f64 {
+    ) {
         let bounded: Vec<LightBounds> = lights
             .iter()
             .map(|(light, _)| {
@@ -189,22 +203,25 @@ impl LightTables {
                 self.places[light.index as usize] = place;
             }
         }
-        self.tree_share = tree_share;
-        1.0 - f64::from(tree_share) / f64::from(PROBABILITY_UNITS)
+        self.tree_share = PROBABILITY_UNITS;
     }
 }
 
-/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share
-/// of all power.
-///
-/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one
-/// unit.
-fn share_of_tree(part: f64, is_all: bool) -> u32 {
-    if is_all {
-        PROBABILITY_UNITS
-    } else {
-        (f64::from(PROBABILITY_UNITS) * part).clamp(1.0, f64::from(PROBABILITY_UNITS - 1)) as u32
+/// Returns whether the lights are one, or surfaces of one material and similar power, such as the two triangles of a
+/// rectangle.
+fn is_one_lamp(primitives: &[Primitive], lights: &[(Light, f64)]) -> bool {
+    if lights.len() < 2 {
+        return true;
     }
+    let material =
+        |light: &Light| (light.kind == EMITTER).then(|| primitives[light.index as usize].material);
+    let first = material(&lights[0].0);
+    let powers = lights.iter().map(|&(_, power)| power);
+    let (low, high) = powers.fold((f64::INFINITY, 0.0_f64), |(low, high), power| {
+        (low.min(power), high.max(power))
+    });
+    let same = lights.iter().all(|(light, _)| material(light) == first);
+    first.is_some() && same && high <= 4.0 * low
 }
 
 /// Returns the bounds of an emissive primitive for the light tree.

@@ -90,6 +90,18 @@ impl LightPair {
         }
     }
 
+    /// Makes a pair of a node and a leaf without intensity, which is never chosen.
+    pub(crate) fn single(node: &LightNode) -> LightPair {
+        let dark = LightNode {
+            // Importance divides by it.
+            radius2: 1.0,
+            link: LEAF,
+            spread: -1.0,
+            ..LightNode::default()
+        };
+        LightPair::new(&[*node, dark])
+    }
+
     /// Returns the first (`side` is 0) or second (1) node.
     #[inline(always)]
     pub fn node(&self, side: usize) -> LightNode {
@@ -330,12 +342,14 @@ fn both_cones(one: (DVec3, f64), other: (DVec3, f64)) -> (DVec3, f64) {
 }
 
 /// Builds the tree over lights. Returns its pairs of nodes, the children of the root first, and each light's trail, see
-/// [`light_probability`]. With fewer than two lights there are no pairs.
+/// [`light_probability`]. Without lights there are no pairs; with one light there is a [single](LightPair::single) pair.
 pub fn light_tree(lights: &[LightBounds]) -> (Vec<LightPair>, Vec<u32>) {
     let mut order: Vec<u32> = (0..lights.len() as u32).collect();
     let mut trails = vec![0; lights.len()];
-    if lights.len() < 2 {
-        return (Vec::new(), trails);
+    match lights {
+        [] => return (Vec::new(), trails),
+        [only] => return (vec![LightPair::single(&only.node(LEAF))], trails),
+        _ => {}
     }
     let mut pairs = vec![LightPair::default()];
     let mut todo = vec![(0, &mut order[..], 0_u32, 0_u32)];

@@ -28,6 +28,7 @@ use crate::{
     backend::{Backend, Pixels, Plan, Spans, Stop},
     camera::Camera,
     device::render_scene::RenderScene,
+    light_shares,
     render::{
         part::Samples,
         region::Region,
@@ -64,6 +65,9 @@ pub struct Renderer {
     settings: Settings,
     /// BVHs of the scene, which exist for as long as the backend or a caller holds them.
     trees: Weak<SceneBvhs>,
+    /// The scene and the camera for which the backend has the probabilities of its lights; `None` if they do not depend
+    /// on the camera.
+    lit_for: Option<(Arc<RenderScene>, Camera)>,
     /// The current camera.
     view: scene::Camera,
     /// Hash of the scene without its camera.
@@ -125,8 +129,11 @@ impl Renderer {
         let (width, height) = scene.size;
         let camera = Camera::new(&scene.camera, width, height);
         let kept = Arc::downgrade(&trees);
-        let render_scene = RenderScene::with_trees(trees, scene)?;
-        let backend = Backend::new(render_scene, camera, scene.max_bounces, settings)?;
+        let render_scene = Arc::new(RenderScene::with_trees(trees, scene)?);
+        let lit_scene = light_shares::for_camera(&render_scene, &camera, scene.max_bounces);
+        let depends = light_shares::depend_on_camera(&render_scene);
+        let lit_for = depends.then_some((render_scene, camera));
+        let backend = Backend::new(lit_scene, camera, scene.max_bounces, settings)?;
         let names = match &backend.gpus[..] {
             [] => backend.devices.clone(),
             gpus => gpus.iter().map(|gpu| gpu.name.clone()).collect(),
@@ -147,6 +154,7 @@ impl Renderer {
             backend,
             settings: settings.clone(),
             trees: kept,
+            lit_for,
             view: scene.camera,
             surfaces_hash: scene.surfaces_hash(),
             size: scene.size,

@@ -130,11 +130,17 @@ pub(crate) fn the_film_is_identical_for_any_steps() {
 }
 
 pub(crate) fn a_restart_leaves_nothing_of_the_previous_render() {
-    let scene = sized(load("scenes/cornell.ron"), 128, 128, 8);
-    let (_, expected) = render(&scene, &on_cpu());
-    let mut renderer = long_render(&scene);
+    for path in ["scenes/cornell.ron", "tests/scenes/house.ron"] {
+        expect_fresh_restarts(&sized(load(path), 128, 128, 8));
+    }
+}
+
+/// Asserts that renders of the scene after an interruption have the film of a new renderer.
+fn expect_fresh_restarts(scene: &Scene) {
+    let (_, expected) = render(scene, &on_cpu());
+    let mut renderer = long_render(scene);
     let elsewhere = raysieve::scene::Camera {
-        projection: raysieve::scene::Projection::Perspective { fov_degrees: 20.0 },
+        origin: scene.camera.origin + glam::Vec3::new(4.0, 2.0, -1.0),
         ..scene.camera
     };
     let interruptions: [(&str, Interruption); 3] = [

@@ -73,6 +73,24 @@ fn agrees_by(strategies: &[Strategy], scene: &Scene, wave_sizes: &[Option<u32>])
     }
 }
 
+/// Checks the probabilities of lights, which depend on the camera, and CUDA graphs that were captured before.
+pub(crate) fn another_camera_has_the_cpus_film_on_cuda(_: &Gpu) {
+    let inside = sized(load("tests/scenes/house.ron"), 80, 60, 4);
+    let mut outside = inside.clone();
+    outside.camera.origin = glam::Vec3::new(8.0, 3.0, 7.0);
+    let hashes = [&inside, &outside].map(|scene| render(scene, &on_cpu()).1.film_hash);
+    let mut renderer = start(&inside, &on_cuda(Some(1000)));
+    for (scene, hash) in [
+        (&inside, &hashes[0]),
+        (&outside, &hashes[1]),
+        (&inside, &hashes[0]),
+    ] {
+        renderer.set_camera(scene.camera).unwrap();
+        while renderer.advance().unwrap() {}
+        assert_eq!(&renderer.finish().unwrap().film_hash, hash);
+    }
+}
+
 pub(crate) fn every_scene_has_the_cpus_film_on_cuda(_: &Gpu) {
     for scene in scenes() {
         agrees(&sized(scene, 160, 90, 4), &[Some(1000), Some(8192), None]);

@@ -97,6 +97,10 @@ fn main() {
             cuda::every_scene_has_the_cpus_film_on_cuda,
         )
         .gpu(
+            "another_camera_has_the_cpus_film_on_cuda",
+            cuda::another_camera_has_the_cpus_film_on_cuda,
+        )
+        .gpu(
             "every_wave_size_has_the_cpus_film_on_cuda",
             cuda::every_wave_size_has_the_cpus_film_on_cuda,
         )

@@ -63,6 +63,31 @@ fn all_probabilities_sum_to_one() {
     }
 }
 
+/// Checks a tree of one light: it is chosen wherever it gives light.
+#[test]
+fn a_single_light_has_all_probability() {
+    let mut random = Random::new(45);
+    for _ in 0..50 {
+        let lights = lamps(1, &mut random);
+        let (pairs, trails) = light_tree(&lights);
+        assert_eq!((pairs.len(), &trails[..]), (1, &[0][..]));
+        for _ in 0..50 {
+            let at = point(&mut random);
+            let width = light_probability(&pairs, at, 0, PROBABILITY_UNITS);
+            let faces = (at.as_dvec3() - lights[0].low).dot(lights[0].axis) > 0.2;
+            assert!(
+                width == PROBABILITY_UNITS || (width == 0 && !faces),
+                "{width}"
+            );
+            for number in [0, PROBABILITY_UNITS / 2, PROBABILITY_UNITS - 1] {
+                let chosen = choose_from_tree(&pairs, at, number, PROBABILITY_UNITS);
+                let expected = if width == 0 { NO_LIGHT } else { 0 };
+                assert_eq!((chosen.light, chosen.width), (expected, width));
+            }
+        }
+    }
+}
+
 /// Compares exactly: a light's probability is the fraction of the random numbers that select it.
 #[test]
 fn a_lights_probability_is_its_sampling_frequency() {

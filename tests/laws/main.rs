@@ -10,6 +10,7 @@ mod counts;
 mod energy;
 mod extended;
 mod furnace;
+mod hidden_lights;
 mod instances;
 mod area_lights;
 mod opacity;

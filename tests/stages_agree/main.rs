@@ -30,6 +30,7 @@ use raysieve::{
     camera::Camera,
     device::render_scene::RenderScene,
     film::{FilmSums, film_hash},
+    light_shares::for_camera,
     path::Span,
     scene::{Background, Focus, Lens, PixelFilter, Scene},
     stages::wave::counts,
@@ -126,10 +127,12 @@ fn garden_by_lens() -> Scene {
 
 /// Prepares a scene at an image size.
 fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
+    let camera = Camera::new(&scene.camera, width, height);
+    let render_scene = Arc::new(RenderScene::new(scene).unwrap());
     Setting {
         name: scene.path.file_stem().unwrap().display().to_string(),
-        scene: Arc::new(RenderScene::new(scene).unwrap()),
-        camera: Camera::new(&scene.camera, width, height),
+        scene: for_camera(&render_scene, &camera, scene.max_bounces),
+        camera,
         max_bounces: scene.max_bounces,
         strategy: Strategy::default(),
     }
@@ -351,6 +354,7 @@ fn loop_agrees(compiler: &HostCompiler) {
         load("scenes/spheres.ron"),
         load("tests/scenes/lights.ron"),
         load("tests/scenes/many_lights.ron"),
+        load("tests/scenes/house.ron"),
         load("tests/scenes/orthographic.ron"),
         garden(),
         garden_by_lens(),

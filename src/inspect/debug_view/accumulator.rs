@@ -14,6 +14,7 @@ use crate::{
     device::render_scene::RenderScene,
     film::is_valid_sample,
     inspect::aovs::first_hit,
+    light_shares,
     path::Span,
     scene::{self, Scene},
     stages::wave::{CpuWave, Wave, counts},
@@ -56,9 +57,10 @@ impl Accumulator {
     ) -> Accumulator {
         // Prepared before the first pass, because preparing uses all threads and could deadlock within a pass.
         render_scene.prepare_simd();
+        let camera = Camera::new(camera, size.0, size.1);
         Accumulator {
-            render_scene,
-            camera: Camera::new(camera, size.0, size.1),
+            render_scene: light_shares::for_camera(&render_scene, &camera, scene.max_bounces),
+            camera,
             size,
             seed: scene.seed,
             max_bounces: scene.max_bounces,

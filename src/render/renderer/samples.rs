@@ -7,6 +7,7 @@ use crate::{
     Error,
     backend::Pixels,
     camera::Camera,
+    light_shares,
     render::part::{Part, PartHeader, Samples},
     scene,
 };
@@ -22,7 +23,17 @@ impl Renderer {
         let was_adaptive = self.reset_rounds();
         self.forget_safe_copy();
         let camera = Camera::new(&self.view, width, height);
-        let begun = self.backend.set_camera(camera, self.range.start);
+        let lit_scene = self
+            .lit_for
+            .as_mut()
+            .filter(|(_, before)| *before != camera);
+        let lit_scene = lit_scene.map(|(scene, before)| {
+            *before = camera;
+            light_shares::for_camera(scene, &camera, self.max_bounces)
+        });
+        let begun = self
+            .backend
+            .set_camera(camera, lit_scene.as_ref(), self.range.start);
         self.record_counts(begun)?;
         self.begin_adaptive(was_adaptive)
     }

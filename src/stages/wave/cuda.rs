@@ -579,6 +579,15 @@ impl CudaWave {
         self.clear_film()
     }
 
+    /// Sets the probabilities of lights to those of `scene`, which must otherwise be the scene of the wave. Drops the
+    /// CUDA graphs if that changes any.
+    pub(crate) fn set_lights(&mut self, scene: &RenderScene) -> Result<(), Error> {
+        if self.scene.set_lights(&self.stream, scene)? {
+            self.drop_graphs();
+        }
+        Ok(())
+    }
+
     /// Replaces the film by a copy of `film`, and drops the CUDA graphs.
     pub(crate) fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
         self.drop_film_snapshots();

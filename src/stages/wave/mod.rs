@@ -26,6 +26,7 @@ use super::Stage;
 use crate::{
     Error,
     camera::Camera,
+    device::render_scene::RenderScene,
     film::{Film, FilmSums},
     path::Span,
 };
@@ -210,6 +211,15 @@ impl Wave {
                 cpu.film_snapshots.clear();
             }
             Wave::Cuda(cuda) => cuda.set_camera(camera)?,
+        }
+        Ok(())
+    }
+
+    /// Sets the probabilities of lights to those of `scene`, which must otherwise be the scene of the wave.
+    pub(crate) fn set_lights(&mut self, scene: &Arc<RenderScene>) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.scene = scene.clone(),
+            Wave::Cuda(cuda) => cuda.set_lights(scene)?,
         }
         Ok(())
     }
