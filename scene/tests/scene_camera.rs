@@ -324,3 +324,26 @@ fn a_focus_behind_the_camera_is_reported() {
         "{notes:?}"
     );
 }
+
+#[test]
+fn a_spot_light_without_an_angle_is_reported() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_camera");
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("spot.ron");
+    let notes = |outer: &str| {
+        let lights = format!(
+            "Spot(position: (0, 0, 3), direction: (0, 0, -1), intensity: (5, 5, 5), outer: {outer})"
+        );
+        let camera = "(origin: (0, 0, 5), target: (0, 0, 0), fov: 40)";
+        fs::write(&path, format!("(camera: {camera}, lights: [{lights}], materials: {{\"m\": Mirror(reflectance: (1, 1, 1))}}, objects: [Sphere(center: (0, 0, 0), radius: 1, material: \"m\")])")).expect("a file");
+        Scene::load(&path).expect("a scene").notes
+    };
+    let reported =
+        "light 1 (Spot): its `outer` is 0, so that it gives no light; choose a larger angle";
+    assert!(
+        notes("0").iter().any(|note| note == reported),
+        "{:?}",
+        notes("0")
+    );
+    assert!(!notes("1").iter().any(|note| note.contains("outer")));
+}

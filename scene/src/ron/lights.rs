@@ -103,6 +103,12 @@ fn read_light(
                 );
                 return Err(source.error(object, at, problem));
             }
+            if outer_degrees == 0.0 {
+                notes.push(format!(
+                    "{}: its `outer` is 0, so that it gives no light; choose a larger angle",
+                    object.name
+                ));
+            }
             Light::Spot {
                 position: source.position(object, "position", position)?.as_vec3(),
                 direction: direction(source, object, towards)?,

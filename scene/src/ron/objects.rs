@@ -180,8 +180,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             })
         };
         if flat.map_err(|problem| self.source.error(object, object.raw, problem))? > 0 {
-            let problem =
-                "has a side without area; expected edges of nonzero length that are not parallel";
+            let problem = "has a side without area; expected edges of 1e-9 metres or more that are not parallel";
             return Err(self.source.error(object, object.raw, problem));
         }
         Ok(())
