@@ -63,7 +63,7 @@ pub struct Renderer {
     backend: Backend,
     /// Settings with which the renderer was created.
     settings: Settings,
-    /// BVHs of the scene, which exist for as long as the backend or a caller holds them.
+    /// BVHs of the scene, which exist for as long as the backend, `lit_for` or a caller holds them.
     trees: Weak<SceneBvhs>,
     /// The scene and the camera for which the backend has the probabilities of its lights; `None` if they do not depend
     /// on the camera.
@@ -179,8 +179,8 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds
-    /// them.
+    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds them
+    /// or if the scene has several lights, whose probabilities depend on the camera.
     pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
         self.trees.upgrade()
     }
