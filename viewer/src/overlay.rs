@@ -201,8 +201,8 @@ impl<'a> Figures<'a> {
 
     /// Returns the fraction of launched lanes that had a ray; `None` if it is not known for the strategy in use.
     fn busy(&self) -> Option<f64> {
-        let is_known = self.recent.is_measured && self.recent.lane_use > 0.0;
-        is_known.then_some(self.recent.lane_use)
+        let lane_use = self.recent.total.lane_use;
+        (self.recent.is_measured && lane_use > 0.0).then_some(lane_use)
     }
 }
 
@@ -447,7 +447,7 @@ impl<'a> Drawing<'a> {
             }
             Row::Bar(bounce) => self.bar(bar, bounce, scales.first_rays),
             Row::Total(table, entry) => {
-                let all = entry.times.total();
+                let all = entry.times.upper();
                 self.table_row(area, (*table, "Σ"), entry, all);
             }
         }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     chart,
-    session::{Comparison, StrategyComparison},
+    session::{Comparison, MeasuredTimes, StrategyComparison},
 };
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
@@ -158,14 +158,14 @@ fn saved(entry: &Entry) -> String {
 }
 
 fn total(entry: &Entry) -> String {
-    time(entry, entry.times.total())
+    time(entry, entry.times.median.total())
 }
 
 fn spread(entry: &Entry) -> String {
-    let spread = entry.spread.as_ref();
+    let MeasuredTimes { median, spread } = &entry.times;
     spread.map_or(String::new(), |spread| {
-        let [low, high] = spread.total_us;
-        format::spread(entry.times.total(), (high - low) / 2.0)
+        let half = (spread.high.total() - spread.low.total()) / 2.0;
+        format::spread(median.total(), half)
     })
 }
 
@@ -245,7 +245,7 @@ pub(super) fn unexplained(table: Table, cells: i32) -> Vec<(&'static str, Color)
 pub(super) struct Scales {
     /// Number of rays of bounce 0 in the units of the rows; 0 without bounces.
     pub(super) first_rays: u64,
-    /// Time in microseconds of the slowest displayed bounce; 0 without bounces.
+    /// Upper quartile of the time in microseconds of the slowest displayed bounce; 0 without bounces.
     pub(super) longest: f64,
 }
 
@@ -259,7 +259,7 @@ impl Scales {
         Self {
             first_rays: first_rays.unwrap_or(0),
             longest: rows.iter().fold(0.0, |longest, row| match row {
-                Row::Bounce(_, entry) => entry.times.total().max(longest),
+                Row::Bounce(_, entry) => entry.times.upper().max(longest),
                 _ => longest,
             }),
         }
@@ -315,12 +315,12 @@ impl Drawing<'_> {
         for (column, area) in self.columns(area, table) {
             let text = match column.cell {
                 Cell::Count(rays) => format::count(rays(entry)),
-                Cell::Stage(stage) => time(entry, entry.times.of(stage)),
+                Cell::Stage(stage) => time(entry, entry.times.median.of(stage)),
                 Cell::Figure(figure) => figure(entry),
                 Cell::Times => {
                     let bar = area.columns(area.x + cell, area.width - cell);
                     let bar = bar.rows(area.y, self.line_height());
-                    self.times(bar, entry, longest);
+                    self.times(bar, &entry.times, longest);
                     continue;
                 }
             };
@@ -409,10 +409,14 @@ static STRATEGY_COLUMNS: [StrategyColumn; 5] = [
         known(rate > 0.0, rate, format::millions)
     }),
     ("busy", (8, 3), |row| {
-        known(row.lane_use > 0.0, row.lane_use, format::percent)
+        known(
+            row.total.lane_use > 0.0,
+            row.total.lane_use,
+            format::percent,
+        )
     }),
     ("compact", (8, 4), |row| {
-        let time = row.compact_us;
+        let time = row.total.times.median.of(Stage::Compact);
         known(time > 0.0, time, format::microseconds)
     }),
     ("pays", (12, 2), |row| {

@@ -226,11 +226,12 @@ fn bounce(label: &str, entry: &Entry) -> String {
         return text + "; times not measured with this strategy";
     };
     text += &format!("; {}", format::microseconds(total));
-    if let Some(spread) = &entry.spread {
-        let [low, high] = spread.total_us.map(format::microseconds);
+    if let Some(spread) = &entry.times.spread {
+        let [low, high] =
+            [spread.low, spread.high].map(|times| format::microseconds(times.total()));
         text += &format!(" (quartiles {low} to {high})");
     }
-    for (stage, time) in Stage::OF_BOUNCE.iter().zip(entry.times.0) {
+    for (stage, time) in Stage::OF_BOUNCE.iter().zip(entry.times.median.0) {
         text += &format!(", {} {}", stage.label(), format::microseconds(time));
     }
     if let Some(nanoseconds) = entry.ns_per_ray {
@@ -239,7 +240,7 @@ fn bounce(label: &str, entry: &Entry) -> String {
     if let Some(saved) = entry.saved_us {
         text += &format!(
             "; compaction costs {} and saves {}",
-            format::microseconds(entry.times.of(Stage::Compact)),
+            format::microseconds(entry.times.median.of(Stage::Compact)),
             format::signed_microseconds(saved)
         );
     }
@@ -289,12 +290,14 @@ fn strategy_row(strategy: &StrategyComparison) -> String {
         let speed = format::millions(strategy.rays_per_second);
         text += &format!(", {speed} Mrays/s ({low} to {high})");
     }
-    if strategy.lane_use > 0.0 {
-        let busy = format::percent(strategy.lane_use);
+    let total = &strategy.total;
+    if total.lane_use > 0.0 {
+        let busy = format::percent(total.lane_use);
         text += &format!(", {busy} of the threads busy");
     }
-    if strategy.compact_us > 0.0 {
-        let compact = format::microseconds(strategy.compact_us);
+    let compact = total.times.median.of(Stage::Compact);
+    if compact > 0.0 {
+        let compact = format::microseconds(compact);
         text += &format!(", compaction {compact} per sample of every pixel");
     }
     if let Some(pays) = format::pays(strategy.pays) {

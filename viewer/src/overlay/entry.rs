@@ -1,17 +1,16 @@
 //! The rows of the table of bounces, which the overlay draws and the export writes.
 
 use super::Figures;
-use crate::session::{RecentBounce, Spread, StageTimes};
+use crate::session::{MeasuredTimes, RecentBounce, StageTimes};
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
 /// The figures of one bounce, or of all bounces together, in the units of the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) counts: BounceStats,
-    /// Times of the stages; all 0 if `has_times` is not set.
-    pub(super) times: StageTimes,
-    /// Quartiles of the times; `None` if they are not known.
-    pub(super) spread: Option<Spread>,
+    /// Times of the stages; all 0 if `has_times` is not set. Without quartiles if they are sums since the start of the
+    /// film.
+    pub(super) times: MeasuredTimes,
     /// Whether the times, the use of lanes and what depends on them are those of the strategy in use.
     pub(super) has_times: bool,
     /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
@@ -32,14 +31,18 @@ impl Entry {
             Some(_) => figures.recent.is_measured,
             None => !figures.recent.is_mixed,
         };
-        let since_start = StageTimes(Stage::OF_BOUNCE.map(|stage| 1e3 * stats.time(stage)));
+        let since_start = Stage::OF_BOUNCE.map(|stage| 1e3 * stats.time(stage));
         let times = match factor {
-            _ if !has_times => StageTimes::default(),
+            _ if !has_times => MeasuredTimes::default(),
             Some(_) => recent.times,
-            None => since_start,
+            None => MeasuredTimes {
+                median: StageTimes(since_start),
+                spread: None,
+            },
         };
+        let total = times.median.total();
         let rays = (stats.rays + stats.shadow_rays) as f64 * factor.unwrap_or(1.0);
-        let is_known = has_times && rays > 0.0 && times.total() > 0.0;
+        let is_known = has_times && rays > 0.0 && total > 0.0;
         Self {
             counts: BounceStats {
                 rays: scaled(stats.rays),
@@ -51,18 +54,16 @@ impl Entry {
                 ..stats.clone()
             },
             times,
-            spread: (factor.is_some() && has_times && recent.spread != Spread::default())
-                .then_some(recent.spread),
             has_times,
             lane_use: if has_times { recent.lane_use } else { 0.0 },
-            ns_per_ray: is_known.then(|| 1e3 * times.total() / rays),
+            ns_per_ray: is_known.then(|| 1e3 * total / rays),
             saved_us: recent.saved_us.filter(|_| factor.is_some()),
         }
     }
 
     /// Returns the time of all stages in microseconds; `None` if it is not known.
     pub(super) fn microseconds(&self) -> Option<f64> {
-        self.has_times.then(|| self.times.total())
+        self.has_times.then_some(self.times.median.total())
     }
 }
 
@@ -76,20 +77,5 @@ pub(super) fn entries<'a>(figures: &'a Figures<'_>) -> impl Iterator<Item = Entr
 
 /// Returns the figures of all bounces together: sums of counts and times, and the use of lanes over all bounces.
 pub(super) fn total(figures: &Figures<'_>) -> Entry {
-    let mut sum = RecentBounce {
-        lane_use: figures.recent.lane_use,
-        saved_us: Some(0.0),
-        ..RecentBounce::default()
-    };
-    for bounce in &figures.recent.bounces {
-        for (sum, time) in sum.times.0.iter_mut().zip(bounce.times.0) {
-            *sum += time;
-        }
-    }
-    let saved = figures.recent.bounces.iter().take(figures.recent.rows);
-    sum.saved_us = saved.map(|bounce| bounce.saved_us).sum();
-    if figures.recent.rows == 0 {
-        sum.saved_us = None;
-    }
-    Entry::new(figures, &figures.stats.total(), &sum)
+    Entry::new(figures, &figures.stats.total(), &figures.recent.total)
 }

@@ -6,7 +6,9 @@ use super::{
     Figures,
     entry::{Entry, entries, total},
 };
-use crate::session::{Comparison, Difference, Pays, Spread, StageTimes, State, StrategyComparison};
+use crate::session::{
+    Comparison, Difference, MeasuredTimes, Pays, Spread, StageTimes, State, StrategyComparison,
+};
 use raysieve::{render::stats::Stats, stages::Stage};
 
 /// The format of exported figures.
@@ -183,23 +185,27 @@ fn record(label: Value, entry: &Entry) -> Record {
         ("shadow_rays", json!(counts.shadow_rays)),
         ("busy", optional(is_busy.then_some(entry.lane_use))),
     ]);
-    let spread = entry.spread.as_ref();
-    for (place, stage) in Stage::OF_BOUNCE.iter().enumerate() {
-        let name = format!("{}_us", stage.label());
-        let quartile = |times: fn(&Spread) -> StageTimes| {
-            optional(spread.map(|spread| times(spread).0[place]))
-        };
+    let MeasuredTimes { median, spread } = &entry.times;
+    let mut times = |name: String, of: &dyn Fn(&StageTimes) -> f64| {
+        let quartile =
+            |times: fn(&Spread) -> &StageTimes| spread.as_ref().map(|spread| of(times(spread)));
         record.extend([
-            (name.clone(), known(entry.times.0[place])),
-            (format!("{name}_low"), quartile(|spread| spread.low)),
-            (format!("{name}_high"), quartile(|spread| spread.high)),
+            (name.clone(), known(of(median))),
+            (
+                format!("{name}_low"),
+                optional(quartile(|spread| &spread.low)),
+            ),
+            (
+                format!("{name}_high"),
+                optional(quartile(|spread| &spread.high)),
+            ),
         ]);
+    };
+    for (place, stage) in Stage::OF_BOUNCE.iter().enumerate() {
+        times(format!("{}_us", stage.label()), &|times| times.0[place]);
     }
-    let total = spread.map(|spread| spread.total_us);
+    times("time_us".to_owned(), &StageTimes::total);
     record.extend(named([
-        ("time_us", known(entry.times.total())),
-        ("time_us_low", optional(total.map(|total| total[0]))),
-        ("time_us_high", optional(total.map(|total| total[1]))),
         ("ns_per_ray", optional(entry.ns_per_ray)),
         ("saved_us", optional(entry.saved_us)),
     ]));
@@ -227,8 +233,11 @@ fn strategy(row: &StrategyComparison) -> Record {
         ("faster_than_off", by),
         ("faster_than_off_low", low),
         ("faster_than_off_high", high),
-        ("busy", number(row.lane_use)),
-        ("compact_us", number(row.compact_us)),
+        ("busy", number(row.total.lane_use)),
+        (
+            "compact_us",
+            number(row.total.times.median.of(Stage::Compact)),
+        ),
         ("pays_before_bounce", pays),
     ])
 }

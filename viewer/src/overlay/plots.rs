@@ -7,10 +7,9 @@ use super::{
     colors::{ACCENT, BRIGHT, Color},
     columns::{STAGES, parts},
     content::{Line, dim, plain},
-    entry::Entry,
     format,
 };
-use crate::session::{NoisePoint, Recent, StrategyComparison};
+use crate::session::{MeasuredTimes, NoisePoint, Recent, StageTimes, StrategyComparison};
 use raysieve::render::stats::BounceStats;
 
 /// Opacity of the area below the line of the graph of the speed, in 0..=1.
@@ -189,23 +188,24 @@ impl Drawing<'_> {
 
     /// Draws a stacked bar of the stages' times, with a thin line over it from the lower to the upper quartile of their
     /// sum. The full width of `area` stands for `longest` microseconds.
-    pub(super) fn times(&mut self, area: Area, entry: &Entry, longest: f64) {
+    pub(super) fn times(&mut self, area: Area, times: &MeasuredTimes, longest: f64) {
         let gap = self.pixels(ROW_GAP);
         let bar = area.rows(area.y + gap, (area.height - 2 * gap).max(1));
         self.canvas.fill(bar, TRACK, 0.45);
-        let times = entry.times.0.into_iter().zip(STAGES);
+        let MeasuredTimes { median, spread } = times;
         let whole = longest.max(f64::MIN_POSITIVE);
+        let parts = median.0.into_iter().zip(STAGES);
         stacked(
             &mut self.canvas,
             bar,
-            times.map(|(time, (_, color))| (time / whole, color)),
+            parts.map(|(time, (_, color))| (time / whole, color)),
         );
-        if let Some(spread) = &entry.spread {
-            let place = |time: f64| {
-                let part = (time / whole).clamp(0.0, 1.0);
+        if let Some(spread) = spread {
+            let place = |times: &StageTimes| {
+                let part = (times.total() / whole).clamp(0.0, 1.0);
                 (f64::from(bar.width) * part).round() as i32
             };
-            let [low, high] = spread.total_us.map(place);
+            let (low, high) = (place(&spread.low), place(&spread.high));
             let interval = bar.columns(bar.x + low, (high - low).max(1));
             let line = interval.rows(bar.y + bar.height / 2, self.pixels(1.0).max(1));
             self.canvas.fill(line, BRIGHT, 1.0);

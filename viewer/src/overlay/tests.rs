@@ -7,8 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{Detail, FigureFormat, Figures, Overlay, Units, colors, figures_as};
 use crate::chart;
 use crate::session::{
-    Comparison, Difference, NoisePoint, Pays, Recent, RecentBounce, StageTimes, State,
-    StrategyComparison,
+    Comparison, Difference, MeasuredTimes, NoisePoint, Pays, Recent, RecentBounce, StageTimes,
+    State, StrategyComparison,
 };
 use raysieve::render::stats::{BounceStats, Stats};
 
@@ -21,9 +21,13 @@ fn full() -> (Stats, Recent) {
         survivors: 1 << (38 - 2 * bounce),
         ..BounceStats::default()
     };
+    let measured = |stages| MeasuredTimes {
+        median: StageTimes(stages),
+        spread: None,
+    };
     let recent = |bounce: u32| RecentBounce {
         removed: 0.75,
-        times: StageTimes(std::array::from_fn(|stage| {
+        times: measured(std::array::from_fn(|stage| {
             1e3 / f64::from(bounce + 1) + 100.0 * stage as f64
         })),
         ..RecentBounce::default()
@@ -31,8 +35,11 @@ fn full() -> (Stats, Recent) {
     let strategy_row = |strategy: &str| StrategyComparison {
         strategy: strategy.to_owned(),
         pays: Pays::Before(4),
-        lane_use: 0.9,
-        compact_us: 120.0,
+        total: RecentBounce {
+            lane_use: 0.9,
+            times: measured([120.0; 4]),
+            ..RecentBounce::default()
+        },
         rays_per_second: 1e9,
         interval: [0.9e9, 1.1e9],
         comparison: Comparison::Difference(Difference {

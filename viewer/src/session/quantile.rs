@@ -1,29 +1,42 @@
 //! Quantiles of measured values, and their confidence intervals.
 
-/// Returns a quantile of the finite values, each given with its weight. `part` is in 0..=1, and 0.5 is the median: the
-/// mean of the two values in the middle if both halves have equal weight. Returns 0 without values.
-pub(super) fn weighted_quantile(values: impl Iterator<Item = (f64, f64)>, part: f64) -> f64 {
+/// Returns quantiles of the finite values, each given with its weight. `parts` are in 0..=1 and do not decrease; 0.5 is
+/// the median: the mean of the two values in the middle if both halves have equal weight. The quantiles do not decrease
+/// either. Returns zeros without values.
+pub(super) fn weighted_quantiles<const N: usize>(
+    values: impl Iterator<Item = (f64, f64)>,
+    parts: [f64; N],
+) -> [f64; N] {
     let mut sorted: Vec<(f64, f64)> = values
         .filter(|(value, weight)| value.is_finite() && *weight > 0.0)
         .collect();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let wanted = part * sorted.iter().map(|(_, weight)| weight).sum::<f64>();
-    let mut sum = 0.0;
-    for (place, &(value, weight)) in sorted.iter().enumerate() {
-        sum += weight;
-        let is_between = (sum - wanted).abs() <= 1e-9 * wanted;
-        match sorted.get(place + 1) {
-            Some(&(next, _)) if is_between => return (value + next) / 2.0,
-            Some(_) if sum < wanted => {}
-            _ => return value,
+    let whole: f64 = sorted.iter().map(|(_, weight)| weight).sum();
+    parts.map(|part| {
+        let wanted = part * whole;
+        let mut sum = 0.0;
+        for (place, &(value, weight)) in sorted.iter().enumerate() {
+            sum += weight;
+            let is_between = (sum - wanted).abs() <= 1e-9 * wanted;
+            match sorted.get(place + 1) {
+                Some(&(next, _)) if is_between => return f64::midpoint(value, next),
+                Some(_) if sum < wanted => {}
+                _ => return value,
+            }
         }
-    }
-    0.0
+        0.0
+    })
+}
+
+/// Returns the median of the finite values, each given with its weight; 0 if there are none.
+pub(super) fn weighted_median(values: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let [median] = weighted_quantiles(values, [0.5]);
+    median
 }
 
 /// Returns the median of the finite values; 0 if there are none.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    weighted_quantile(values.map(|value| (value, 1.0)), 0.5)
+    weighted_median(values.map(|value| (value, 1.0)))
 }
 
 /// Returns the ends of a confidence interval of the median, given the probability `error` that the median is outside.
@@ -55,11 +68,13 @@ mod tests {
     #[test]
     fn quantiles_follow_the_weights() {
         let values = [(3.0, 1.0), (1.0, 1.0), (2.0, 1.0), (100.0, 1.0)];
-        assert_eq!(weighted_quantile(values.into_iter(), 0.5), 2.5);
-        assert_eq!(weighted_quantile(values.into_iter(), 0.0), 1.0);
+        assert_eq!(
+            weighted_quantiles(values.into_iter(), [0.0, 0.5, 0.75]),
+            [1.0, 2.5, 51.5]
+        );
         let heavy = [(25.0, 1.0), (0.5, 30.0), (0.6, 30.0)];
-        assert_eq!(weighted_quantile(heavy.into_iter(), 0.5), 0.6);
-        assert_eq!(weighted_quantile([].into_iter(), 0.5), 0.0);
+        assert_eq!(weighted_median(heavy.into_iter()), 0.6);
+        assert_eq!(weighted_median([].into_iter()), 0.0);
         assert_eq!(median([f64::NAN, 4.0].into_iter()), 4.0);
     }
 

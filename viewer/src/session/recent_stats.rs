@@ -9,11 +9,12 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{
     noise_history::NoisePoint,
-    quantile::weighted_quantile,
+    quantile::weighted_median,
+    stage_times::{MeasuredTimes, StageTimes},
     strategy_comparison::{ComparisonProgress, StrategyComparison},
 };
 use raysieve::{
@@ -43,9 +44,8 @@ pub(crate) struct Recent {
     pub(crate) is_measured: bool,
     /// Whether some of the film's samples were rendered by another strategy than the one in use.
     pub(crate) is_mixed: bool,
-    /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted. See
-    /// [`BounceStats::lanes`].
-    pub(crate) lane_use: f64,
+    /// Figures of all bounces together.
+    pub(crate) total: RecentBounce,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
     /// Number of bounces to display, up to the last one that has had a ray since the scene was loaded or edited. So the
@@ -58,65 +58,24 @@ pub(crate) struct Recent {
     pub(crate) comparing: Option<ComparisonProgress>,
 }
 
-/// Recent performance figures of one bounce: fractions of rays and lanes, and times of the stages.
+/// Recent performance figures of one bounce, or of all together: fractions of rays and lanes, and times of the stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RecentBounce {
     /// Fraction of the bounce's rays that compaction removes from the queue; 0 without rays, and with the strategy `off`,
     /// which removes none. Unlike the other figures, it is over all samples since the start of the film.
     pub(crate) removed: f64,
-    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted. See [`BounceStats::lanes`].
     pub(crate) lane_use: f64,
     /// Times of the stages for one sample of every pixel.
     #[serde(flatten)]
-    pub(crate) times: StageTimes,
-    pub(crate) spread: Spread,
+    pub(crate) times: MeasuredTimes,
     /// Time in microseconds that the other stages take less than with the strategy `off`, for one sample of every pixel.
     /// `None` unless strategies were compared on this view.
     pub(crate) saved_us: Option<f64>,
 }
 
-/// Lower and upper quartiles of stage times over recent intervals, in microseconds. All are 0 if there are fewer than
-/// four intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    /// Lower quartile of the time of each stage.
-    pub(crate) low: StageTimes,
-    /// Upper quartile of the time of each stage.
-    pub(crate) high: StageTimes,
-    /// Quartiles of the time of all stages together.
-    pub(crate) total_us: [f64; 2],
-}
-
-/// Times of a bounce's stages in microseconds, in the order of [`Stage::OF_BOUNCE`].
-///
-/// In JSON, each stage has a key of its own, which is the stage's label followed by `_us`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct StageTimes(pub(crate) [f64; Stage::OF_BOUNCE.len()]);
-
-impl StageTimes {
-    /// Returns the time of a stage in microseconds; 0 for stages that are not in [`Stage::OF_BOUNCE`].
-    pub(crate) fn of(&self, stage: Stage) -> f64 {
-        let place = Stage::OF_BOUNCE.iter().position(|&known| known == stage);
-        place.map_or(0.0, |place| self.0[place])
-    }
-
-    /// Returns the sum of all times in microseconds.
-    pub(crate) fn total(&self) -> f64 {
-        self.0.iter().sum()
-    }
-}
-
-impl Serialize for StageTimes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
-        serializer.collect_map(names.into_iter().zip(self.0))
-    }
-}
-
 /// Minimum number of intervals, or groups of waves, for medians.
 const MIN_FOR_MEDIAN: usize = 3;
-/// Minimum number of intervals, or groups of waves, for quartiles.
-const MIN_FOR_QUARTILES: usize = 4;
 
 impl Recent {
     /// Returns figures since the start of the film: medians over groups of waves, or averages if there are fewer than
@@ -146,52 +105,42 @@ impl Recent {
     /// Returns the medians over the intervals, without histories and strategies. Stage times are for one sample of each
     /// of `pixels` pixels. `removed` is since the start of the film of `stats`.
     fn of_intervals(intervals: &[&Interval], stats: &Stats, pixels: f64) -> Self {
-        let of = |quantile: f64, figure: &dyn Fn(&Interval) -> f64| {
-            let weighted = intervals
-                .iter()
-                .map(|interval| (figure(interval), interval.paths));
-            weighted_quantile(weighted, quantile)
+        let median = |figure: &dyn Fn(&Interval) -> f64| {
+            let weighted = intervals.iter();
+            weighted_median(weighted.map(|interval| (figure(interval), interval.paths)))
         };
-        let has_quartiles = intervals.len() >= MIN_FOR_QUARTILES;
-        let bounce = |(place, row): (usize, &BounceStats)| {
-            let time = |interval: &Interval, stage: usize| {
-                let times = interval.bounce(place).milliseconds;
-                part(times[stage], interval.paths) * pixels * 1e3
-            };
-            let times = |quantile: f64| {
-                StageTimes(std::array::from_fn(|stage| {
-                    of(quantile, &|interval| time(interval, stage))
-                }))
-            };
-            let total = |interval: &Interval| {
-                let stages = 0..Stage::OF_BOUNCE.len();
-                stages.map(|stage| time(interval, stage)).sum()
-            };
-            let spread = || Spread {
-                low: times(0.25),
-                high: times(0.75),
-                total_us: [of(0.25, &total), of(0.75, &total)],
+        let removed = |counts: &BounceStats| match stats.compaction.as_str() {
+            "off" => 0.0,
+            _ => counts.removed(),
+        };
+        let bounce = |(place, counts): (usize, &BounceStats)| {
+            let times = |interval: &&Interval| {
+                let milliseconds = interval.bounce(place).milliseconds;
+                let times = milliseconds.map(|time| part(time, interval.paths) * pixels * 1e3);
+                (StageTimes(times), interval.paths)
             };
             RecentBounce {
-                removed: match stats.compaction.as_str() {
-                    "off" => 0.0,
-                    _ => row.removed(),
-                },
-                lane_use: of(0.5, &|interval| {
+                removed: removed(counts),
+                lane_use: median(&|interval| {
                     let bounce = interval.bounce(place);
                     part(bounce.rays, bounce.lanes)
                 }),
-                times: times(0.5),
-                spread: has_quartiles.then(spread).unwrap_or_default(),
+                times: MeasuredTimes::of(&intervals.iter().map(times).collect::<Vec<_>>()),
                 saved_us: None,
             }
         };
+        let bounces: Vec<RecentBounce> = stats.bounces.iter().enumerate().map(bounce).collect();
         Self {
-            paths_per_second: of(0.5, &|interval| part(interval.paths, interval.seconds)),
-            rays_per_second: of(0.5, &|interval| part(interval.rays, interval.seconds)),
-            lane_use: of(0.5, &Interval::lane_use),
+            paths_per_second: median(&|interval| part(interval.paths, interval.seconds)),
+            rays_per_second: median(&|interval| part(interval.rays, interval.seconds)),
             is_measured: true,
-            bounces: stats.bounces.iter().enumerate().map(bounce).collect(),
+            total: RecentBounce {
+                removed: removed(&stats.total()),
+                lane_use: median(&Interval::lane_use),
+                times: bounces.iter().map(|bounce| bounce.times).sum(),
+                saved_us: None,
+            },
+            bounces,
             rows: match reached(stats) {
                 0 => stats.bounces.len(),
                 rows => rows,
@@ -200,13 +149,17 @@ impl Recent {
         }
     }
 
-    /// Replaces times and lanes by those that were measured during a comparison of strategies.
-    fn set_measured(&mut self, measured: &[RecentBounce], lane_use: f64) {
-        for (bounce, measured) in self.bounces.iter_mut().zip(measured) {
-            bounce.times = measured.times;
-            bounce.lane_use = measured.lane_use;
+    /// Adds the savings that were measured during a comparison of strategies. Also takes times and lanes from it if there
+    /// are none.
+    fn add_measured(&mut self, measured: &StrategyComparison) {
+        let rows = self.bounces.iter_mut().zip(&measured.bounces);
+        for (row, measured) in rows.chain([(&mut self.total, &measured.total)]) {
+            row.saved_us = measured.saved_us;
+            if !self.is_measured {
+                row.times = measured.times;
+                row.lane_use = measured.lane_use;
+            }
         }
-        self.lane_use = lane_use;
         self.is_measured = true;
     }
 }
@@ -352,12 +305,7 @@ impl Recorder {
             entry.is_current = entry.strategy == used;
         }
         if let Some(used) = self.strategies.iter().find(|entry| entry.strategy == used) {
-            for (bounce, measured) in recent.bounces.iter_mut().zip(&used.bounces) {
-                bounce.saved_us = measured.saved_us;
-            }
-            if !recent.is_measured {
-                recent.set_measured(&used.bounces, used.lane_use);
-            }
+            recent.add_measured(used);
         }
         recent
     }

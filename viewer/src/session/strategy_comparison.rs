@@ -12,13 +12,14 @@ use serde::Serialize;
 
 use super::{
     quantile::{median, median_interval},
-    recent_stats::{RecentBounce, StageTimes},
+    recent_stats::{RecentBounce, part},
+    stage_times::{MeasuredTimes, StageTimes},
 };
 use raysieve::{
     Error,
     render::{
         renderer::{MEGAKERNEL, Renderer, SortHits},
-        stats::{Stats, break_even},
+        stats::{BounceStats, Stats, break_even},
     },
     stages::Stage,
 };
@@ -82,10 +83,8 @@ pub(crate) struct StrategyComparison {
     pub(crate) interval: [f64; 2],
     /// Comparison with `off`.
     pub(crate) comparison: Comparison,
-    /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted.
-    pub(crate) lane_use: f64,
-    /// Time of compaction in microseconds, for one sample of every pixel, over all bounces.
-    pub(crate) compact_us: f64,
+    /// Times, use of lanes and savings of all bounces together, as medians over the rounds. The other figures are 0.
+    pub(crate) total: RecentBounce,
     /// Bounces in which compaction saves more time than it costs.
     pub(crate) pays: Pays,
     /// Times, use of lanes and savings of each bounce, as medians over the rounds. Their other figures are 0.
@@ -164,10 +163,18 @@ pub(super) struct Turn {
     pub(super) seconds: f64,
     /// Number of rays, including shadow rays.
     pub(super) rays: f64,
+    /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted.
+    pub(super) lane_use: f64,
+    pub(super) bounces: Vec<TurnBounce>,
+}
+
+/// The measurement of one bounce in a turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TurnBounce {
+    /// Times of the stages for one sample of every pixel.
+    pub(super) times: StageTimes,
     /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
     pub(super) lane_use: f64,
-    /// Times of the stages for one sample of every pixel, and use of lanes, of each bounce.
-    pub(super) bounces: Vec<(StageTimes, f64)>,
 }
 
 impl Turn {
@@ -175,21 +182,17 @@ impl Turn {
     /// `pixels` pixels.
     pub(super) fn of(number: usize, stats: &Stats, pixels: f64) -> Self {
         let scale = 1e3 * pixels / (stats.paths as f64).max(1.0);
-        let share = |rays: u64, lanes: u64| match lanes {
-            0 => 0.0,
-            lanes => rays as f64 / lanes as f64,
+        let share = |bounce: &BounceStats| part(bounce.rays as f64, bounce.lanes as f64);
+        let row = |bounce: &BounceStats| TurnBounce {
+            times: StageTimes(Stage::OF_BOUNCE.map(|stage| scale * bounce.time(stage))),
+            lane_use: share(bounce),
         };
-        let bounces = stats.bounces.iter().map(|bounce| {
-            let times = Stage::OF_BOUNCE.map(|stage| scale * bounce.time(stage));
-            (StageTimes(times), share(bounce.rays, bounce.lanes))
-        });
-        let total = stats.total();
         Self {
             number,
             seconds: stats.seconds,
             rays: stats.rays as f64,
-            lane_use: share(total.rays, total.lanes),
-            bounces: bounces.collect(),
+            lane_use: share(&stats.total()),
+            bounces: stats.bounces.iter().map(row).collect(),
         }
     }
 }
@@ -208,7 +211,7 @@ pub(super) fn compare(measured: &[(Method, Vec<Turn>)]) -> Vec<StrategyCompariso
     let base = turns_of(off);
     let compared = measured.len().saturating_sub(1).max(1) as f64;
     let error = ERROR / compared;
-    let base_bounces = medians(base);
+    let base_bounces = bounces_of(base);
     let mut rows: Vec<StrategyComparison> = measured
         .iter()
         .map(|(method, turns)| {
@@ -221,14 +224,16 @@ pub(super) fn compare(measured: &[(Method, Vec<Turn>)]) -> Vec<StrategyCompariso
                     found.map_or(Comparison::NotEnoughData, Comparison::Difference)
                 }
             };
-            let mut bounces = medians(turns);
+            let mut bounces = bounces_of(turns);
             let pays = match *method == off {
                 true => Pays::Unknown,
                 false => set_savings(&mut bounces, &base_bounces),
             };
-            let compact = |turn: &Turn| {
-                let times = turn.bounces.iter().map(|(times, _)| times);
-                times.map(|times| times.of(Stage::Compact)).sum::<f64>()
+            let total = RecentBounce {
+                lane_use: median(turns.iter().map(|turn| turn.lane_use)),
+                times: bounces.iter().map(|bounce| bounce.times).sum(),
+                saved_us: bounces.iter().map(|bounce| bounce.saved_us).sum(),
+                ..RecentBounce::default()
             };
             StrategyComparison {
                 strategy: method.name().to_owned(),
@@ -237,8 +242,7 @@ pub(super) fn compare(measured: &[(Method, Vec<Turn>)]) -> Vec<StrategyCompariso
                 rays_per_second: rate,
                 interval: median_interval(&rates, ERROR).unwrap_or([rate; 2]),
                 comparison,
-                lane_use: median(turns.iter().map(|turn| turn.lane_use)),
-                compact_us: median(turns.iter().map(compact)),
+                total,
                 pays,
                 bounces,
             }
@@ -306,18 +310,15 @@ fn log_seconds_at(turns: &[Turn], number: usize) -> Option<f64> {
     }
 }
 
-/// Returns the medians of the figures of each bounce over the turns. Savings are not known.
-fn medians(turns: &[Turn]) -> Vec<RecentBounce> {
+/// Returns the figures of each bounce over the turns. Savings are not known.
+fn bounces_of(turns: &[Turn]) -> Vec<RecentBounce> {
     let bounces = turns.iter().map(|turn| turn.bounces.len()).min();
     let bounce = |place: usize| {
-        let of = |figure: &dyn Fn(&(StageTimes, f64)) -> f64| {
-            median(turns.iter().map(|turn| figure(&turn.bounces[place])))
-        };
+        let measured = turns.iter().map(|turn| turn.bounces[place]);
+        let times = measured.clone().map(|bounce| (bounce.times, 1.0));
         RecentBounce {
-            times: StageTimes(std::array::from_fn(|stage| {
-                of(&|(times, _)| times.0[stage])
-            })),
-            lane_use: of(&|(_, lane_use)| *lane_use),
+            times: MeasuredTimes::of(&times.collect::<Vec<_>>()),
+            lane_use: median(measured.map(|bounce| bounce.lane_use)),
             ..RecentBounce::default()
         }
     };
@@ -327,24 +328,20 @@ fn medians(turns: &[Turn]) -> Vec<RecentBounce> {
 /// Sets the savings of a method's bounces from the times of the same bounces with `off`. Returns the bounces in which
 /// compaction pays.
 fn set_savings(bounces: &mut [RecentBounce], off: &[RecentBounce]) -> Pays {
-    let has_times = |bounces: &[RecentBounce]| {
-        let mut times = bounces.iter().map(|bounce| bounce.times.total());
-        times.any(|time| time > 0.0)
-    };
+    let all = |bounce: &RecentBounce| bounce.times.median.total();
+    let others = |bounce: &RecentBounce| all(bounce) - bounce.times.median.of(Stage::Compact);
+    let has_times = |bounces: &[RecentBounce]| bounces.iter().any(|bounce| all(bounce) > 0.0);
     if !has_times(bounces) || !has_times(off) {
         return Pays::Unknown;
     }
-    let others = |times: &StageTimes| times.total() - times.of(Stage::Compact);
     for (bounce, off) in bounces.iter_mut().zip(off) {
-        bounce.saved_us = Some(others(&off.times) - others(&bounce.times));
+        bounce.saved_us = Some(others(off) - others(bounce));
     }
     // Without rays, a bounce takes no time with a strategy that compacts.
-    let reached = bounces
-        .iter()
-        .take_while(|bounce| bounce.times.total() > 0.0);
+    let reached = bounces.iter().take_while(|bounce| all(bounce) > 0.0);
     let gains: Vec<f64> = reached
         .zip(off)
-        .map(|(bounce, off)| off.times.total() - bounce.times.total())
+        .map(|(bounce, off)| all(off) - all(bounce))
         .collect();
     match break_even(&gains) {
         None => Pays::Everywhere,

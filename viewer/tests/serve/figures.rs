@@ -117,8 +117,8 @@ fn statistics_on_the_page_equal_stats_json() {
         let timed = timed.each_ref().map(String::as_str);
         let median_times = rows(&status["recent"], &timed);
         assert_eq!(shown, json!(median_times));
-        let per_ray = "return document.querySelector('#times tbody tr').cells[7].title";
-        let time: f64 = median_times[0].iter().sum();
+        let per_ray = "return document.querySelector('#times tbody tr').cells[9].title";
+        let time = rows(&status["recent"], &["total_us"])[0][0];
         let counted = rows(&stats, &["rays", "shadow_rays"]);
         let rays = counted[0].iter().sum::<f64>() / 7.0;
         let shown: f64 = (browser.run(per_ray).await.as_str().unwrap())

@@ -54,7 +54,7 @@ fn figures_belong_to_the_selected_strategy() {
     let program = Program::start(&["--spp", "16"]);
     let mut viewer = Viewer::join(&program);
     let before = viewer.wait_for_status(is_done)["recent"].take();
-    assert!(before["lane_use"].as_f64() > Some(0.0), "{before}");
+    assert!(before["total"]["lane_use"].as_f64() > Some(0.0), "{before}");
     assert_eq!(before["is_measured"], true);
     viewer.send(r#"{"strategy":"off"}"#);
     let after = viewer.wait_for_status(|status| status["stats"]["compaction"] == "off");
@@ -63,7 +63,7 @@ fn figures_belong_to_the_selected_strategy() {
         (&after["is_measured"], &after["is_mixed"]),
         (&false.into(), &true.into())
     );
-    assert_eq!(after["lane_use"], 0.0);
+    assert_eq!(after["total"]["lane_use"], 0.0);
     for bounce in after["bounces"].as_array().expect("bounces") {
         for figure in [
             "removed",
@@ -122,7 +122,7 @@ fn an_adaptive_render_is_restored_after_a_comparison() {
     viewer.send(r#"{"strategy":"off"}"#);
     let off = viewer.wait_for_status(|status| status["stats"]["compaction"] == "off");
     assert_eq!(off["recent"]["is_measured"], true);
-    assert!(off["recent"]["lane_use"].as_f64() > Some(0.0));
+    assert!(off["recent"]["total"]["lane_use"].as_f64() > Some(0.0));
     // The comparison belongs to the view.
     viewer.send(EDIT);
     viewer.wait_for_status(|status| {

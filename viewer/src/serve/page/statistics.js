@@ -24,7 +24,7 @@ const COUNTS = [
 const COUNTED = ["rays", "shadow_rays", "survivors", "ended", "misses"];
 
 // Figures besides the stage times that belong to the strategy in use.
-const MEASURED = ["lane_use", "ns_per_ray", "spread_part", "spread", "saved_us"];
+const MEASURED = ["lane_use", "total_us", "ns_per_ray", "spread_part", "spread", "saved_us"];
 
 const counts = new Table(at("counts"), COUNTS, count);
 let times;
@@ -33,13 +33,15 @@ let stageNames = [];
 /** Creates the table of times, with a column for each stage; called once, before `showStatistics`. */
 export function createTimes(stages) {
   stageNames = stages;
-  const columns = stages.map((stage) => ({ field: `${stage}_us`, heading: stage, color: stage, explain: spreadOf(stage) }));
+  const time = (name) => ({ field: `${name}_us`, explain: ({ spread }) => quartiles(spread, name) });
+  const columns = stages.map((stage) => ({ ...time(stage), heading: stage, color: stage }));
   const saved = {
     field: "saved_us",
     heading: "saves",
     about: "Time that the stages besides compaction take less than with the strategy off; known after a comparison",
   };
   columns.splice(stages.indexOf("compact") + 1, 0, saved);
+  const total = { ...time("total"), heading: "time", about: "Time of all stages together" };
   const perRay = { field: "ns_per_ray", heading: "ns/ray", about: "Time of all stages per ray, counting shadow rays", format: threeDigits };
   const spread = {
     field: "spread_part",
@@ -47,13 +49,13 @@ export function createTimes(stages) {
     about: "Half the distance of the quartiles of the time of all stages, relative to the median",
     format: (part) => `${(100 * part).toFixed(0)}\u00a0%`,
   };
-  times = new Table(at("times"), [...columns, perRay, spread], microseconds);
+  times = new Table(at("times"), [...columns, total, spread, perRay], microseconds);
 }
 
-/** Returns a function that describes the quartiles of a stage's time in a row. */
-const spreadOf = (stage) => ({ spread }) => {
-  const [low, high] = [spread?.low, spread?.high].map((times) => times?.[`${stage}_us`]);
-  return high > 0 ? `, quartiles ${microseconds(low)} to ${microseconds(high)}` : "";
+/** Describes the quartiles of the time of a stage, or of the total; returns nothing if they are not known. */
+const quartiles = (spread, name) => {
+  const [low, high] = [spread?.low, spread?.high].map((times) => times?.[`${name}_us`]);
+  return spread ? `, quartiles ${microseconds(low)} to ${microseconds(high)}` : "";
 };
 
 /** Describes the noise estimate of an adaptive render. */
@@ -77,28 +79,22 @@ export function switchUnits() {
 
 const unitsName = () => (isTotal ? "total since the start" : "per sample of every pixel");
 
-/** Returns the nanoseconds of all stages per ray of a bounce or of all, counting shadow rays; undefined without rays. */
-function perRay(values) {
-  const time = stageNames.reduce((sum, stage) => sum + values[`${stage}_us`], 0);
-  const rays = values.rays + values.shadow_rays;
-  return rays > 0 && time > 0 ? (1000 * time) / rays : undefined;
-}
-
-/** Returns the figures of a bounce in the present units; `factor` converts counts to those of one sample. */
+/** Returns the figures of a bounce or of all in the present units; `factor` converts counts to those of one sample. */
 function inUnits(bounce, recent, factor, isMeasured) {
   const values = { ...recent, ...bounce };
   for (const field of COUNTED) {
     values[field] = isTotal ? bounce[field] : Math.round(bounce[field] * factor);
   }
-  for (const stage of stageNames) {
-    if (isTotal) values[`${stage}_us`] = 1000 * bounce[`${stage}_ms`];
+  if (isTotal) {
+    for (const stage of stageNames) values[`${stage}_us`] = 1000 * bounce[`${stage}_ms`];
+    values.total_us = stageNames.reduce((sum, stage) => sum + values[`${stage}_us`], 0);
+    // Spread and savings are those of one sample.
+    for (const field of ["saved_us", "spread"]) values[field] = undefined;
   }
-  values.ns_per_ray = perRay(values);
-  // Spread and savings are those of one sample.
-  const [low, high] = values.spread.total_us;
-  const time = stageNames.reduce((sum, stage) => sum + recent[`${stage}_us`], 0);
-  values.spread_part = high > 0 && time > 0 ? (high - low) / 2 / time : undefined;
-  if (isTotal) for (const field of ["saved_us", "spread_part", "spread"]) values[field] = undefined;
+  const { total_us: time, spread } = values;
+  const rays = values.rays + values.shadow_rays;
+  values.ns_per_ray = rays > 0 && time > 0 ? (1000 * time) / rays : undefined;
+  values.spread_part = spread && time > 0 ? (spread.high.total_us - spread.low.total_us) / 2 / time : undefined;
   // The film was rendered by another strategy, whose figures are not those of the one in use.
   const timed = stageNames.map((stage) => `${stage}_us`);
   if (!isMeasured) for (const field of [...MEASURED, ...timed]) values[field] = undefined;
@@ -158,7 +154,8 @@ export function showStatistics(status) {
   const speed = going ? recent : stats;
   write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
   write(at("rays"), millions(speed.rays_per_second), String(speed.rays_per_second));
-  const use = !(recent.is_measured && recent.lane_use > 0) ? undefined : recent.lane_use;
+  const { lane_use: lanes } = recent.total;
+  const use = recent.is_measured && lanes > 0 ? lanes : undefined;
   write(at("lanes"), use === undefined ? "–" : percent(use), String(use ?? ""));
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
   document.title = [scene, samples, left, "raysieve"].filter(Boolean).join(" – ");
@@ -185,24 +182,17 @@ export function showStatistics(status) {
   }
   at("warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 
-  const sum = (field) => stats.bounces.reduce((all, bounce) => all + bounce[field], 0);
-  // With `off`, compaction removes nothing.
-  const removes = sum("rays") > 0 && stats.compaction !== "off";
-  const removed = removes ? 1 - sum("survivors") / sum("rays") : 0;
   const factor = stats.paths > 0 ? (size[0] * size[1]) / stats.paths : 0;
   const isMeasured = isTotal ? !recent.is_mixed : recent.is_measured;
-  const bounces = stats.bounces.map((bounce, place) => inUnits(bounce, recent.bounces[place], factor, isMeasured));
-  const shown = bounces.slice(0, recent.rows);
+  const inTable = (bounce, of) => inUnits(bounce, of, factor, isMeasured);
+  const shown = stats.bounces.slice(0, recent.rows).map((bounce, place) => inTable(bounce, recent.bounces[place]));
+  const sum = (field) => stats.bounces.reduce((all, bounce) => all + bounce[field], 0);
+  const summed = [...COUNTED, ...stageNames.map((stage) => `${stage}_ms`)];
+  const all = inTable(Object.fromEntries(summed.map((field) => [field, sum(field)])), recent.total);
   for (const caption of document.querySelectorAll(".units")) write(caption, unitsName());
   for (const caption of document.querySelectorAll(".strategy")) write(caption, strategyOf(stats));
-  counts.update(shown, { removed, lane_use: use });
-  const sumOf = (field) => shown.reduce((all, bounce) => all + (bounce[field] ?? NaN), 0);
-  const all = { rays: sumOf("rays"), shadow_rays: sumOf("shadow_rays") };
-  for (const field of [...stageNames.map((stage) => `${stage}_us`), "saved_us"]) {
-    const known = sumOf(field);
-    all[field] = Number.isNaN(known) ? undefined : known;
-  }
-  times.update(shown, { ...all, ns_per_ray: isMeasured ? perRay(all) : undefined, spread_part: undefined });
+  counts.update(shown, all);
+  times.update(shown, all);
   showRates(recent.rate_history);
   showStages(recent.stage_history, stageNames);
   showNoise(recent.noise_history);

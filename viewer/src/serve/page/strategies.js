@@ -44,7 +44,8 @@ export function showStrategies({ strategies, comparing }) {
   table.hidden = !strategies.length;
   const fastest = Math.max(...strategies.map(({ interval }) => interval[1]));
   table.tBodies[0].replaceChildren(...strategies.map((one) => {
-    const { strategy, rays_per_second: speed, interval, comparison, lane_use: use, compact_us: cost } = one;
+    const { strategy, rays_per_second: speed, interval, comparison, total } = one;
+    const { lane_use: use, compact_us: cost } = total;
     const [verdict, range] = describe(comparison);
     const row = element(
       "tr", {},

@@ -51,7 +51,7 @@ export class Table {
     });
   }
 
-  /** Updates all rows; `total` contains totals that are not sums. */
+  /** Updates all rows; `total` is the last one. */
   update(bounces, total) {
     while (this.body.rows.length > bounces.length) this.body.deleteRow(-1);
     while (this.body.rows.length < bounces.length) {
@@ -59,9 +59,6 @@ export class Table {
       this.body.append(this.row(number, `bounce ${number}`));
     }
     const of = (values) => this.parts.reduce((sum, { field }) => sum + (values[field] ?? 0), 0);
-    for (const { field } of this.columns) {
-      if (!(field in total)) total[field] = bounces.reduce((sum, bounce) => sum + bounce[field], 0);
-    }
     const longest = Math.max(...bounces.map(of));
     bounces.forEach((bounce, place) => this.fill(this.body.rows[place], bounce, longest));
     this.fill(this.total, total, of(total));

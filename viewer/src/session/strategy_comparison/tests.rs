@@ -1,5 +1,7 @@
 //! Tests of the comparison of strategies with synthetic times.
 
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
 use super::*;
 
 /// Relative times of the methods that the tests compare; `off` is 1.
@@ -9,19 +11,6 @@ const TIMES: [(Method, f64); 4] = [
     (Method::Compact(Strategy::Off), 1.0),
     (Method::Megakernel, 1.3),
 ];
-
-/// Pseudorandom numbers in 0..1 (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
 
 /// Measures the methods in turns, each round beginning one later. `slowness` returns the factor by which the machine
 /// is slower in a turn of this number.
@@ -74,9 +63,9 @@ fn check(rows: &[StrategyComparison], case: &str) {
 fn drift_of_the_machine_cancels() {
     // In the end, the machine is three times as slow.
     let drift = |turn: usize| 1.0 + 2.0 * turn as f64 / 64.0;
-    let mut noise = Random(1);
+    let mut noise = Xoshiro256PlusPlus::seed_from_u64(1);
     let rows = compare(&measured(16, |turn| {
-        drift(turn) * (1.0 + 0.02 * noise.next())
+        drift(turn) * (1.0 + 0.02 * noise.random::<f64>())
     }));
     check(&rows, "drift");
 }
@@ -85,16 +74,16 @@ fn drift_of_the_machine_cancels() {
 fn bursts_of_load_change_neither_order_nor_sign() {
     let mut unclear = 0;
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (mut is_busy, mut left) = (false, 0);
         let mut slowness = |_| {
             if left == 0 {
                 is_busy = !is_busy;
-                left = 2 + (random.next() * 14.0) as usize;
+                left = 2 + random.random_range(0..14);
             }
             left -= 1;
             let load = if is_busy { 1.9 } else { 1.0 };
-            load * (1.0 + 0.04 * random.next())
+            load * (1.0 + 0.04 * random.random::<f64>())
         };
         let rows = compare(&measured(16, &mut slowness));
         for (strategy, is_faster) in [("look-back", true), ("atomic", true), ("megakernel", false)]
@@ -148,7 +137,12 @@ fn savings_and_break_even_follow_from_the_times_of_stages() {
         seconds: 1.0,
         rays: 1.0,
         lane_use: 0.5,
-        bounces: times.map(|times| (StageTimes(times), 0.5)).to_vec(),
+        bounces: (times.map(StageTimes))
+            .map(|times| TurnBounce {
+                times,
+                lane_use: 0.5,
+            })
+            .to_vec(),
     };
     let measured = [
         (
@@ -176,7 +170,8 @@ fn savings_and_break_even_follow_from_the_times_of_stages() {
         .map(|bounce| bounce.saved_us)
         .collect();
     assert_eq!(saved, [Some(3.0), Some(4.0), Some(2.0)]);
-    assert_eq!(rows[0].compact_us, 6.0);
+    assert_eq!(rows[0].total.times.median.of(Stage::Compact), 6.0);
+    assert_eq!(rows[0].total.saved_us, Some(9.0));
     assert_eq!(rows[0].pays, Pays::Before(2));
     assert_eq!(rows[1].pays, Pays::Unknown);
     assert_eq!(rows[2].pays, Pays::Unknown);
