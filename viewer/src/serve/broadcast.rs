@@ -107,6 +107,9 @@ impl Broadcaster {
             ViewerRequest::Displayed => return Ok(()),
             ViewerRequest::Act(change) => session.act(change),
             ViewerRequest::Move(motion) => session.move_camera(motion),
+            ViewerRequest::Drag(motion, continues) => {
+                session.move_on(motion, Continuity::in_drag(continues))
+            }
             ViewerRequest::Focus(column, row) => session.focus((column, row)),
             ViewerRequest::Inspect(column, row) => {
                 session.inspect((column, row));
@@ -133,11 +136,7 @@ impl Broadcaster {
                 None
             }
             ViewerRequest::Edit(part, id, value, continues) => {
-                let continuity = match continues {
-                    true => Continuity::Continues,
-                    false => Continuity::Begins,
-                };
-                session.edit(part, &id, value, continuity)?
+                session.edit(part, &id, value, Continuity::in_drag(continues))?
             }
             ViewerRequest::DebugView(name) => session.set_debug_view(name.parse()?),
             ViewerRequest::Tone(name) => {

@@ -56,6 +56,9 @@ pub(super) enum ViewerRequest {
     /// nothing, and a message to all viewers says so. The flag tells that the change belongs to the same drag as the one
     /// before it, so that both are undone together. The request is invalid if the part has no such property.
     Edit(Part, String, FieldValue, bool),
+    /// Moves the camera as part of a drag. The flag tells that the movement belongs to the same drag as the one before it,
+    /// so that both are undone together.
+    Drag(Motion, bool),
     /// Moves the camera, such as `{"turn": [0.3, 0]}`.
     #[serde(untagged)]
     Move(Motion),

@@ -224,10 +224,7 @@ impl Editor {
                 false => Continuity::ByTime,
             };
         }
-        match self.dragged.replace((part, id)) == Some((part, id)) {
-            true => Continuity::Continues,
-            false => Continuity::Begins,
-        }
+        Continuity::in_drag(self.dragged.replace((part, id)) == Some((part, id)))
     }
 }
 

@@ -9,10 +9,10 @@ use libtest_mimic::Trial;
 use serde_json::json;
 
 use crate::{
-    chromium::{DARK, DESK, PHONE, browse},
+    chromium::{Browser, DARK, DESK, PHONE, browse},
     program::add_tests,
     server::{ENDLESS, Program},
-    viewer::difference,
+    viewer::{Viewer, difference, property},
 };
 
 /// Returns `Ok` if there is a browser with its driver, otherwise which of them is missing.
@@ -29,6 +29,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials, if possible.clone() =>
         dragging_the_page_moves_the_picture,
+        a_drag_of_the_camera_that_rests_is_undone_in_one_step,
+        a_drag_of_a_slider_that_rests_is_undone_in_one_step,
+        a_held_button_of_a_number_field_is_undone_in_one_step,
+        a_held_key_on_a_slider_is_undone_in_one_step,
         keys_and_buttons_of_the_page_work,
         a_click_on_the_page_shows_a_path,
         sliders_and_colors_of_the_page_edit_the_scene,
@@ -77,6 +81,101 @@ fn dragging_the_page_moves_the_picture() {
         browser
             .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
+    });
+}
+
+/// Time for which a drag rests: longer than the time after which a key press begins a new undo step.
+const REST: Duration = Duration::from_secs(1);
+
+/// Undoes a change of the page, and waits until there is no other one to undo.
+async fn undo_the_only_change(browser: &Browser, viewer: &mut Viewer) {
+    viewer.wait_for_editor(|editor| editor["can_undo"] == true);
+    browser.click("[data-action=undo]").await;
+    viewer.wait_for_editor(|editor| editor["can_redo"] == true);
+    assert_eq!(viewer.editor["can_undo"], false, "{}", viewer.editor);
+}
+
+fn a_drag_of_the_camera_that_rests_is_undone_in_one_step() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let mut viewer = Viewer::join(&program);
+        let home = viewer.still();
+        let [left, top, width, height] = browser.picture().await;
+        let place = |x: f64| (left + x * width, top + 0.5 * height);
+        browser
+            .drag_along(&[place(0.3), place(0.4), place(0.5), place(0.6)], REST)
+            .await;
+        viewer.wait_for_still(|picture| difference(picture, &home) > ALIKE);
+        undo_the_only_change(browser, &mut viewer).await;
+        viewer.wait_for_still(|picture| *picture == home);
+    });
+}
+
+fn a_drag_of_a_slider_that_rests_is_undone_in_one_step() {
+    for screen in [DESK, PHONE] {
+        let program = Program::start(&["--spp", "4"]);
+        browse(screen, async |browser| {
+            browser.open(&program.url).await;
+            let mut viewer = Viewer::join(&program);
+            viewer.select(&json!("sky"));
+            let [left, top, width, height] =
+                browser.place("[data-property=strength] [type=range]").await;
+            let place = |x: f64| (left + x * width, top + 0.5 * height);
+            browser
+                .drag_along(&[place(0.3), place(0.4), place(0.5), place(0.6)], REST)
+                .await;
+            undo_the_only_change(browser, &mut viewer).await;
+            viewer.wait_for_property("strength", &json!(0.6));
+        });
+    }
+}
+
+fn a_held_button_of_a_number_field_is_undone_in_one_step() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let mut viewer = Viewer::join(&program);
+        viewer.select(&json!("sky"));
+        let [left, top, width, height] = browser
+            .place("[data-property=strength] [type=number]")
+            .await;
+        // The button that increases the number is the upper one at the right end.
+        let button = (left + width - 8.0, top + 0.3 * height);
+        browser.drag_along(&[button, button, button], REST).await;
+        viewer.wait_for_editor(|editor| {
+            property(editor, "strength")
+                .is_some_and(|strength| strength["value"].as_f64() > Some(2.0))
+        });
+        undo_the_only_change(browser, &mut viewer).await;
+        viewer.wait_for_property("strength", &json!(0.6));
+    });
+}
+
+fn a_held_key_on_a_slider_is_undone_in_one_step() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let mut viewer = Viewer::join(&program);
+        viewer.select(&json!("sky"));
+        let slider = "[data-property=strength] [type=range]";
+        browser.place(slider).await;
+        // The driver repeats no keys.
+        let step = |repeat: bool| {
+            format!(
+                "const slider = document.querySelector('{slider}');\
+                 slider.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'ArrowRight', bubbles: true, repeat: {repeat} }}));\
+                 slider.stepUp(100);\
+                 for (const name of ['input', 'change']) slider.dispatchEvent(new Event(name, {{ bubbles: true }}));\
+                 return Number(document.querySelector('[data-property=strength] [type=number]').value)"
+            )
+        };
+        for repeat in [false, true, true] {
+            let strength = browser.run(&step(repeat)).await;
+            viewer.wait_for_property("strength", &strength);
+        }
+        undo_the_only_change(browser, &mut viewer).await;
+        viewer.wait_for_property("strength", &json!(0.6));
     });
 }
 

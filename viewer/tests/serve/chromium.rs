@@ -229,28 +229,50 @@ impl Browser {
 
     /// Returns left, top, width and height of the picture's element.
     pub(crate) async fn picture(&self) -> [f64; 4] {
-        let script = "const {x, y, width, height} = document.getElementById('picture').getBoundingClientRect(); \
-                      return [x, y, width, height]";
-        serde_json::from_value(self.run(script).await).unwrap()
+        self.place("#picture").await
+    }
+
+    /// Scrolls an element into view once it is there. Returns its left, top, width and height.
+    pub(crate) async fn place(&self, selector: &str) -> [f64; 4] {
+        let script = format!(
+            "const element = document.querySelector('{selector}'); \
+             if (!element?.checkVisibility()) return null; \
+             element.scrollIntoView({{ block: 'nearest' }}); \
+             const {{x, y, width, height}} = element.getBoundingClientRect(); \
+             return [x, y, width, height]"
+        );
+        let place = self.until(&script, Value::is_array).await;
+        serde_json::from_value(place).unwrap()
     }
 
     /// Drags with the left button; positions are fractions of the picture's size.
     pub(crate) async fn drag(&self, from: (f64, f64), to: (f64, f64)) {
         let [left, top, width, height] = self.picture().await;
-        let place = |(x, y): (f64, f64), milliseconds| PointerAction::MoveTo {
-            duration: Some(Duration::from_millis(milliseconds)),
-            x: left + x * width,
-            y: top + y * height,
-        };
-        let hand = MouseActions::new("mouse".to_owned())
-            .then(place(from, 0))
-            .then(PointerAction::Down {
-                button: MOUSE_BUTTON_LEFT,
-            })
-            .then(place(to, 200))
-            .then(PointerAction::Up {
-                button: MOUSE_BUTTON_LEFT,
+        let place = |(x, y): (f64, f64)| (left + x * width, top + y * height);
+        self.drag_along(&[place(from), place(to)], Duration::ZERO)
+            .await;
+    }
+
+    /// Drags with the left button from the first of these positions on the page to the others, and rests at each.
+    pub(crate) async fn drag_along(&self, places: &[(f64, f64)], rest: Duration) {
+        let mut hand = MouseActions::new("mouse".to_owned());
+        for (number, &(x, y)) in places.iter().enumerate() {
+            let milliseconds = if number == 0 { 0 } else { 200 };
+            hand = hand.then(PointerAction::MoveTo {
+                duration: Some(Duration::from_millis(milliseconds)),
+                x,
+                y,
             });
+            if number == 0 {
+                hand = hand.then(PointerAction::Down {
+                    button: MOUSE_BUTTON_LEFT,
+                });
+            }
+            hand = hand.then(PointerAction::Pause { duration: rest });
+        }
+        hand = hand.then(PointerAction::Up {
+            button: MOUSE_BUTTON_LEFT,
+        });
         self.client.perform_actions(hand).await.unwrap();
     }
 

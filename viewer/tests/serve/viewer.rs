@@ -176,23 +176,25 @@ impl Viewer {
         self.receive_until(|viewer| &viewer.status, is_wanted)
     }
 
+    /// Receives messages until the state of the editor satisfies `is_wanted`.
+    #[track_caller]
+    pub(crate) fn wait_for_editor(&mut self, is_wanted: impl Fn(&Value) -> bool) {
+        self.receive_until(|viewer| &viewer.editor, is_wanted);
+    }
+
     /// Receives messages until the property of the selected part has this value.
     #[track_caller]
     pub(crate) fn wait_for_property(&mut self, id: &str, value: &Value) {
-        self.receive_until(
-            |viewer| &viewer.editor,
-            |editor| property(editor, id).is_some_and(|property| property["value"] == *value),
-        );
+        self.wait_for_editor(|editor| {
+            property(editor, id).is_some_and(|property| property["value"] == *value)
+        });
     }
 
     /// Selects a part, and receives messages until it is selected.
     #[track_caller]
     pub(crate) fn select(&mut self, part: &Value) {
         self.send(&serde_json::json!({ "select": part }).to_string());
-        self.receive_until(
-            |viewer| &viewer.editor,
-            |editor| editor["selected"] == *part,
-        );
+        self.wait_for_editor(|editor| editor["selected"] == *part);
     }
 
     /// Receives messages until the displayed message contains these words, and returns it.

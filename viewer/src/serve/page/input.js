@@ -20,16 +20,22 @@ export function follow(picture, send, act, click, point, tools) {
   let pans = false;
   // Whether the drag belongs to one of the tools.
   let isTool = false;
+  // Whether the drag has moved the camera. All movements of one drag are undone together.
+  let hasMoved = false;
   // Position of the press, until the pointer has moved away from it.
   let pressed;
 
   const tell = () => {
     waiting = false;
+    const drag = (movement) => {
+      send({ drag: [movement, hasMoved] });
+      hasMoved = true;
+    };
     for (const way of ["turn", "pan"]) {
-      if (motion[way].some(Boolean)) send({ [way]: motion[way] });
+      if (motion[way].some(Boolean)) drag({ [way]: motion[way] });
       motion[way] = [0, 0];
     }
-    if (motion.zoom !== 1) send({ zoom: motion.zoom });
+    if (motion.zoom !== 1) drag({ zoom: motion.zoom });
     if (motion.dolly) send({ dolly: motion.dolly });
     motion.zoom = 1;
     motion.dolly = 0;
@@ -52,6 +58,11 @@ export function follow(picture, send, act, click, point, tools) {
 
   picture.addEventListener("pointerdown", (event) => {
     picture.setPointerCapture(event.pointerId);
+    if (!pointers.size) {
+      // The last drag may have ended within this display frame.
+      tell();
+      hasMoved = false;
+    }
     pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     isTool = pointers.size === 1 && tools.begin(event);
     pans = event.button !== 0 || event.shiftKey;

@@ -11,6 +11,11 @@ const STEPS = 1000;
 let state = { parts: [], selected: null, properties: [] };
 let tell = () => {};
 
+// The input that a pointer or a key holds, and whether it has changed a value already. All changes of one hold are undone
+// together, also if it rests for a while.
+let held;
+let hasChanged = false;
+
 // Four digits, so that numbers are short in the scene file.
 const rounded = (value) => Number(value.toPrecision(4));
 
@@ -78,24 +83,20 @@ function row({ id, label, number }) {
   const name = Object.assign(document.createElement("span"), { textContent: number?.unit ? `${label}, ${number.unit}` : label });
   element.dataset.property = id;
   element.append(name);
-  // The changes of one drag are undone together.
-  let continues = false;
-  const end = () => { continues = false; };
   const edit = (value) => {
-    tell(id, value, continues);
-    continues = true;
+    tell(id, value, hasChanged);
+    hasChanged = true;
   };
   if (!number) {
     const color = input("color", label);
     // The color before the edit that continues.
     let start = [0, 0, 0];
     color.addEventListener("input", () => edit(toColor(color.value, start)));
-    color.addEventListener("change", end);
     element.append(color);
     return {
       element,
       show: (value) => {
-        if (document.activeElement === color && continues) return;
+        if (document.activeElement === color && hasChanged) return;
         color.value = toHex(value);
         start = value;
       },
@@ -133,7 +134,6 @@ function row({ id, label, number }) {
     told = latest = value;
     edit(value);
   });
-  slider.addEventListener("change", end);
   for (const one of [slider, text]) one.addEventListener("input", () => refuse(""));
   text.addEventListener("change", () => {
     const value = text.valueAsNumber;
@@ -141,7 +141,7 @@ function row({ id, label, number }) {
     const isValid = value >= min && value <= max && (!number.is_whole || Number.isInteger(value));
     if (isValid) {
       told = latest = rounded(value);
-      tell(id, value, false);
+      edit(value);
       return refuse("");
     }
     text.value = rounded(latest);
@@ -158,7 +158,7 @@ function row({ id, label, number }) {
       const wasRefused = !refusal.hidden;
       if (shown !== value && rounded(value) !== told) refuse("");
       shown = latest = value;
-      if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
+      if (held !== slider) slider.value = toPlace(value, number);
       if (document.activeElement !== text || wasRefused) text.value = rounded(value);
     },
   };
@@ -227,6 +227,16 @@ export let sendEdit = () => {};
 
 /** Calls `send` with selections and edits. */
 export function edits(send) {
+  const hold = ({ target, repeat }) => {
+    if (repeat) return;
+    held = target;
+    hasChanged = false;
+  };
+  const release = () => { held = undefined; };
+  for (const kind of ["pointerdown", "keydown"]) at("properties").addEventListener(kind, hold);
+  for (const kind of ["pointerup", "pointercancel", "keyup"]) addEventListener(kind, release, { capture: true });
+  // The end of what neither a pointer nor a key holds, such as the choice of a color.
+  at("properties").addEventListener("change", () => { hasChanged &&= Boolean(held); });
   // At most one edit of a property per display frame, because each restarts the render.
   let waiting;
   sendEdit = () => {

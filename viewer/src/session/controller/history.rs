@@ -47,6 +47,16 @@ pub(crate) enum Continuity {
     Continues,
 }
 
+impl Continuity {
+    /// Returns the relation of a change by a drag to the one before it, which belongs to the same drag if `continues`.
+    pub(crate) fn in_drag(continues: bool) -> Self {
+        match continues {
+            true => Self::Continues,
+            false => Self::Begins,
+        }
+    }
+}
+
 /// Maximum time between two changes of one gesture, which are undone together.
 const GESTURE_TIMEOUT: Duration = Duration::from_millis(500);
 
