@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use egui::{
-    Align2, Area, Context, Frame, Id, Label, Order, Rect, RichText, ScrollArea, Ui, WidgetInfo,
-    WidgetType,
+    Align2, Area, Context, Frame, Id, Label, Order, Rect, RichText, ScrollArea, Ui, Vec2,
+    WidgetInfo, WidgetType,
 };
 
 use super::theme::color;
@@ -25,6 +25,8 @@ pub(super) struct Messages {
     note: Option<Message>,
     /// Time since which the window is hidden; `None` while it is visible.
     hidden: Option<Instant>,
+    /// Width and height in points of the last display.
+    size: Vec2,
 }
 
 struct Message {
@@ -152,7 +154,7 @@ impl Messages {
             .pivot(pivot)
             .fixed_pos(place)
             .constrain(false);
-        area.show(context, |ui| {
+        let shown = area.show(context, |ui| {
             let frame = Frame::window(ui.style()).inner_margin(6);
             frame.show(ui, |ui| {
                 ui.set_max_width((room.width() - 14.0).max(20.0));
@@ -168,6 +170,11 @@ impl Messages {
                 scroll.show(ui, |ui| self.show_notes(ui, lines));
             });
         });
+        // The place follows from the size in the pass before.
+        let size = shown.response.rect.size();
+        if std::mem::replace(&mut self.size, size) != size {
+            context.request_discard("the messages have another size");
+        }
     }
 
     fn show_problems(&mut self, ui: &mut Ui) {
