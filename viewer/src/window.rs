@@ -224,7 +224,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             }
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.screen.resize(size),
-            WindowEvent::Occluded(is_occluded) => viewer.screen.is_occluded = is_occluded,
+            WindowEvent::Occluded(is_occluded) => viewer.screen.set_occluded(is_occluded),
             WindowEvent::MouseWheel { .. } | WindowEvent::Touch(_) => viewer.dismiss_hints(),
             // A key that was already held when the window got the focus was meant for another window.
             WindowEvent::KeyboardInput {

@@ -159,8 +159,8 @@ impl Painter {
         Ok(())
     }
 
-    /// Applies changes of egui's textures, and draws its shapes. Draws nothing if the window is hidden. Returns `false` if
-    /// the window has another size by now, so that it must be redrawn.
+    /// Applies changes of egui's textures, and draws its shapes. Returns whether they were drawn. They were not if the window
+    /// is hidden, if it has another size by now, or if the graphics card is busy for a second.
     ///
     /// # Errors
     /// The reason on one line if the graphics card has failed. All later calls do nothing.
@@ -178,7 +178,7 @@ impl Painter {
         self.completions.store(0, Relaxed);
         match painted.flatten() {
             Err(reason) if reason.contains(STALE) => Ok(false),
-            painted => self.fail_on_error(painted).map(|()| true),
+            painted => self.fail_on_error(painted),
         }
     }
 
@@ -187,7 +187,7 @@ impl Painter {
         primitives: &[ClippedPrimitive],
         textures: &TexturesDelta,
         pixels_per_point: f32,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let Self {
             pixels, renderer, ..
         } = self;
@@ -199,7 +199,9 @@ impl Painter {
             size_in_pixels: [self.size.0, self.size.1],
             pixels_per_point,
         };
+        let mut is_drawn = false;
         let painted = pixels.render_with(|encoder, target, context| {
+            is_drawn = true;
             renderer.update_buffers(
                 &context.device,
                 &context.queue,
@@ -235,11 +237,13 @@ impl Painter {
         for id in &textures.free {
             renderer.free_texture(id);
         }
-        painted.map_err(|error| error.to_string())
+        painted
+            .map(|()| is_drawn)
+            .map_err(|error| error.to_string())
     }
 
     /// Records an error, after which nothing is drawn.
-    fn fail_on_error(&mut self, result: Result<(), String>) -> Result<(), String> {
+    fn fail_on_error<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_failed |= result.is_err();
         result.map_err(|reason| super::os_text(&reason))
     }

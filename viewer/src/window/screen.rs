@@ -29,7 +29,7 @@ pub(super) struct Screen {
     /// Width and height of the window's content in physical pixels; never 0.
     pub(super) size: (u32, u32),
     /// Whether other windows cover the window completely.
-    pub(super) is_occluded: bool,
+    is_occluded: bool,
     /// Minimum interval between redraws that show new frames.
     pub(super) interval: Duration,
     /// Time of the next redraw; `None` if no redraw is requested.
@@ -191,7 +191,9 @@ impl Screen {
         if width > 0 && height > 0 {
             self.painter.resize((width, height))?;
         }
-        if !(self.painter).paint(&primitives, &textures, pixels_per_point)? {
+        let is_drawn = (self.painter).paint(&primitives, &textures, pixels_per_point)?;
+        // A hidden window is redrawn when it becomes visible.
+        if !is_drawn && self.is_visible() {
             self.refresh_soon();
         }
         Ok(())
@@ -256,6 +258,14 @@ impl Screen {
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if size.width > 0 && size.height > 0 {
             self.size = size.into();
+            self.refresh_soon();
+        }
+    }
+
+    /// Records whether other windows cover the window completely, and requests a redraw if they do not.
+    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
+        self.is_occluded = is_occluded;
+        if !is_occluded {
             self.refresh_soon();
         }
     }
