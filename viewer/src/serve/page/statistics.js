@@ -19,6 +19,7 @@ const COUNTS = [
   { field: "ended", heading: "end", about: "Rays whose paths end at a surface", color: "ended" },
   { field: "misses", heading: "miss", about: "Rays that leave the scene", color: "misses" },
   { field: "removed", heading: "removed", about: "Share of the rays that do not continue", format: share },
+  { field: "ns_per_ray", heading: "ns/ray", about: "Time of all stages per ray, counting shadow rays", format: threeDigits },
   { field: "lane_use", heading: "busy", about: "Share of the launched threads that had a ray to trace", format: share },
 ];
 const COUNTED = ["rays", "shadow_rays", "survivors", "ended", "misses"];
@@ -42,14 +43,13 @@ export function createTimes(stages) {
   };
   columns.splice(stages.indexOf("compact") + 1, 0, saved);
   const total = { ...time("total"), heading: "time", about: "Time of all stages together" };
-  const perRay = { field: "ns_per_ray", heading: "ns/ray", about: "Time of all stages per ray, counting shadow rays", format: threeDigits };
   const spread = {
     field: "spread_part",
     heading: "±",
     about: "Half the distance of the quartiles of the time of all stages, relative to the median",
     format: (part) => `${(100 * part).toFixed(0)}\u00a0%`,
   };
-  times = new Table(at("times"), [...columns, total, spread, perRay], microseconds);
+  times = new Table(at("times"), [...columns, total, spread], microseconds);
 }
 
 /** Describes the quartiles of the time of a stage, or of the total; returns nothing if they are not known. */
