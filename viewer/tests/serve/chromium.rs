@@ -70,6 +70,14 @@ struct Driver {
 impl Driver {
     /// Starts a driver. Returns it with the port on which it listens.
     fn start() -> (Self, u16) {
+        // It chooses a free port for IPv6, and ends if another program has the one for IPv4.
+        let mut attempts = (0..10).map(|_| Self::try_to_start());
+        let started = attempts.find_map(Result::ok);
+        started.unwrap_or_else(|| Self::try_to_start().unwrap_or_else(|lines| panic!("{lines}")))
+    }
+
+    /// Starts a driver like [`start`](Self::start). If it ends without listening, returns what it has printed.
+    fn try_to_start() -> Result<(Self, u16), String> {
         let mut child = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -82,10 +90,12 @@ impl Driver {
         loop {
             let mut line = String::new();
             driver.stdout.read_line(&mut line).unwrap();
-            assert!(!line.is_empty(), "chromedriver names no port: {lines}");
+            if line.is_empty() {
+                return Err(format!("chromedriver names no port: {lines}"));
+            }
             if let Some((_, port)) = line.split_once("started successfully on port ") {
                 let port = port.trim_end().trim_end_matches('.').parse().unwrap();
-                return (driver, port);
+                return Ok((driver, port));
             }
             lines += &line;
         }

@@ -222,7 +222,8 @@ fn a_saved_camera_does_not_restart_the_render() {
     viewer.wait_for_status(|status| !status["state"]["paused"].is_null());
     let paused = viewer.still();
     viewer.send(r#"{"act":"home"}"#);
-    thread::sleep(Duration::from_millis(300));
+    // A paused render has one sample of a new view.
+    viewer.wait_for_status(|status| spp(status) == 1);
     // The home camera is the saved one, so the pictures differ only in their samples.
     let home = viewer.still();
     assert!(difference(&paused, &home) < 12.0);

@@ -1,6 +1,6 @@
 //! Tests of animated models, which the window plays, pauses and shows at a time.
 
-use std::{fs, thread, time::Duration};
+use std::fs;
 
 use image::RgbImage;
 use libtest_mimic::Trial;
@@ -70,14 +70,18 @@ fn an_animation_plays_and_is_stepped_and_scrubbed() {
         (time(&desktop) < 1.0).then_some(())
     });
     desktop.press(&["P"]);
-    let later = || {
-        thread::sleep(Duration::from_millis(500));
-        desktop.title()
+    // The time is printed with the camera.
+    let printed = |count: usize| {
+        desktop.press(&["k"]);
+        eventually("the time is printed", || {
+            let output = desktop.output();
+            let times = output.split("// --time ").skip(1);
+            let times: Vec<_> = times.filter_map(|rest| rest.split_once('\n')).collect();
+            times.get(count).map(|(time, _)| (*time).to_owned())
+        })
     };
-    let paused = eventually("the animation is paused", || {
-        Some(desktop.title()).filter(|title| later() == *title)
-    });
-    assert_eq!(later(), paused);
+    let paused = printed(0);
+    assert_eq!(printed(1), paused, "the animation is paused");
 
     desktop.drag_from((200, 427), (479, 427));
     desktop.until_title("time 2.00 of 2 s");

@@ -1,6 +1,6 @@
 //! Tests of camera movement by mouse and keys, and of the inspection of paths.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use image::RgbImage;
 use libtest_mimic::Trial;
@@ -91,8 +91,7 @@ fn a_click_shows_a_path_until_the_camera_moves() {
     desktop.until_shown("another view", |shot| {
         differing_pixels(shot, &path) > 20_000
     });
-    // The title is updated at long intervals.
-    thread::sleep(Duration::from_secs(1));
+    desktop.until_idle();
     desktop.until_title("scene.ron – 4 samples");
     let moved = desktop.save();
     assert!(moved != bare);

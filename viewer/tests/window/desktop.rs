@@ -1,5 +1,6 @@
 //! A virtual desktop (Xvfb, openbox), controlled by xdotool, wmctrl and ImageMagick's import.
 
+mod idle;
 mod input;
 mod ping;
 mod restart;
@@ -33,8 +34,12 @@ const TOOLS: [(&str, &str); 5] = [
     ("import", "imagemagick"),
 ];
 
-/// Time after which a test fails, long enough for a wave, a picture and a redraw on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// Minimum time after which a test fails, long enough for a wave, a picture and a redraw.
+const TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Minimum number of attempts after which a test fails. Each starts other programs, so that it takes longer on a busy
+/// machine, and the tested program has its share of the processor meanwhile.
+const MIN_ATTEMPTS: usize = 150;
 
 /// Returns `Ok` if the tools for tests with a window are installed, otherwise which ones are missing.
 pub(crate) fn has_tools() -> Result<(), String> {
@@ -68,13 +73,16 @@ pub(crate) fn raysieve(folder: &Path) -> Command {
 /// Calls `ask` repeatedly until it returns a value.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
+    let mut attempts = 0;
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
+        attempts += 1;
+        let elapsed = start.elapsed();
         assert!(
-            start.elapsed() < TIMEOUT,
-            "after {TIMEOUT:?} still waiting: {what}"
+            elapsed < TIMEOUT || attempts < MIN_ATTEMPTS,
+            "after {elapsed:?} and {attempts} attempts still waiting: {what}"
         );
         thread::sleep(Duration::from_millis(50));
     }
@@ -411,13 +419,27 @@ impl Desktop {
         self.until_shown(&format!("the window shows {what}"), |shot| shot == expected);
     }
 
-    /// Returns a screenshot once two in a row are equal, because one may be half drawn.
+    /// Returns a screenshot once the program has drawn all that follows from the input so far.
     pub(crate) fn still(&self) -> RgbImage {
-        eventually("the window shows one picture", || {
-            let shot = self.shot();
-            thread::sleep(Duration::from_millis(300));
-            (self.shot() == shot).then_some(shot)
-        })
+        self.until_idle();
+        self.shot()
+    }
+
+    /// Waits until all messages have disappeared by themselves from the upper `rows` rows of pixels.
+    pub(crate) fn until_no_message(&self, rows: u32) {
+        // Their background, which only some panels have too.
+        let is_message =
+            |(_, y, pixel): &(u32, u32, &image::Rgb<u8>)| *y < rows && pixel.0 == [14, 17, 23];
+        self.until_shown("no message", |shot| {
+            shot.enumerate_pixels().filter(is_message).count() < 200
+        });
+    }
+
+    /// Turns the camera by a key, and waits until the render of its view is complete.
+    pub(crate) fn turn(&self) {
+        self.press(&["Right"]);
+        self.until_idle();
+        self.until_title("scene.ron – 4 samples");
     }
 
     /// Presses `s`, and returns the saved picture once it is complete. A message covers the window for some seconds. It

@@ -1,7 +1,5 @@
 //! Tests of what the window displays: the picture, the overlay, messages and debug views.
 
-use std::{thread, time::Duration};
-
 use image::RgbImage;
 use libtest_mimic::Trial;
 
@@ -322,7 +320,7 @@ fn a_denoised_preview_is_marked_and_not_saved() {
     });
     desktop.press(&["n"]);
     // The message about denoising covers the picture for a while.
-    thread::sleep(Duration::from_secs(4));
+    desktop.until_no_message(360);
     let marked = |shot: &RgbImage| {
         let changed = differing_pixels(shot, &plain);
         let warns =
@@ -347,8 +345,8 @@ fn messages_do_not_cover_other_panels() {
     desktop.until_same(&bare, "the picture alone");
     desktop.click(150, 200);
     desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
-    // The message about the selected material covers the picture for a while.
-    thread::sleep(Duration::from_secs(4));
+    // The message about the selected material covers the picture for a while, above the path's description.
+    desktop.until_no_message(255);
     let path = desktop.still();
     // The description of the path is in the lower right corner.
     let figures = |shot: &RgbImage| image::imageops::crop_imm(shot, 280, 290, 190, 60).to_image();
@@ -414,8 +412,9 @@ fn scene_errors_are_shown_over_the_picture() {
         desktop.errors().contains("did you mean").then_some(())
     });
     let with_error = desktop.still();
-    // Longer than a message is displayed.
-    thread::sleep(Duration::from_secs(4));
+    // There is nothing to compare with. The error stays longer than the message about that.
+    desktop.press(&["x"]);
+    desktop.until_shown("a message", |shot| *shot != with_error);
     desktop.until_same(&with_error, "the error stays");
     assert_eq!(desktop.errors().matches("did you mean").count(), 1);
     desktop.write_scene(SCENE);

@@ -257,7 +257,10 @@ fn pause_stops_and_restart_restarts_the_render() {
     // The window is drawn shortly after its title changes.
     let picture = desktop.still();
     let held = samples();
-    thread::sleep(Duration::from_millis(700));
+    // Each picture takes longer than a sample.
+    for _ in 0..3 {
+        assert!(desktop.save() == desktop.save());
+    }
     assert_eq!(samples(), held);
     desktop.until_same(&picture, "the same while it is paused");
 
@@ -485,7 +488,7 @@ fn window_settings_are_saved() {
 
 fn a_finished_window_uses_no_processor_time() {
     let mut desktop = Desktop::rendered();
-    thread::sleep(Duration::from_millis(500));
+    desktop.until_idle();
     let before = desktop.processor_seconds();
     thread::sleep(Duration::from_secs(2));
     let spent = desktop.processor_seconds() - before;
@@ -500,9 +503,7 @@ fn a_finished_window_uses_no_processor_time() {
 
 fn quitting_with_a_moved_camera_asks_once() {
     let mut desktop = Desktop::bare();
-    desktop.press(&["Right"]);
-    thread::sleep(Duration::from_secs(1));
-    desktop.until_title("scene.ron – 4 samples");
+    desktop.turn();
     let moved = desktop.save();
     desktop.until_same(&moved, "the view without a message");
     desktop.press(&["q"]);
@@ -518,7 +519,6 @@ fn quitting_with_a_moved_camera_asks_once() {
     for keys in [["Right", "K"], ["Right", "0"]] {
         let mut desktop = Desktop::rendered();
         desktop.press(&keys);
-        thread::sleep(Duration::from_secs(1));
         desktop.press(&["q"]);
         assert_eq!(desktop.until_ended().code(), Some(0), "{keys:?}");
     }

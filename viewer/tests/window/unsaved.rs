@@ -1,6 +1,6 @@
 //! Tests of the file with unsaved edits, from which they can be restored after a crash.
 
-use std::{fs, path::PathBuf, thread, time::Duration};
+use std::{fs, path::PathBuf};
 
 use libtest_mimic::Trial;
 
@@ -19,10 +19,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     );
 }
 
-/// Edits the first material, and returns the path of the file that keeps the edit.
+/// Edits the next material in one step, and returns the path of the file that keeps the edit.
 fn edit(desktop: &Desktop) -> PathBuf {
     let kept = desktop.folder().join("scene.unsaved.ron");
-    desktop.press(&["bracketright", "bracketright"]);
+    desktop.press(&["m", "bracketright"]);
     eventually("the edit is kept", || kept.exists().then_some(()));
     kept
 }
@@ -73,17 +73,15 @@ fn edits_survive_a_crash_of_the_display() {
 
 fn kept_edits_go_when_they_are_undone_saved_or_discarded() {
     let mut desktop = Desktop::rendered();
-    // A camera that was only moved is not worth a file.
     desktop.press(&["Right"]);
-    thread::sleep(Duration::from_secs(5));
-    assert!(!desktop.folder().join("scene.unsaved.ron").exists());
     let kept = edit(&desktop);
     let gone = |how: &str| {
         eventually(&format!("the kept edit goes when it is {how}"), || {
             (!kept.exists()).then_some(())
         });
     };
-    desktop.press(&["u", "u", "u", "u"]);
+    // A camera that was only moved is not worth a file.
+    desktop.press(&["u"]);
     gone("undone");
     edit(&desktop);
     desktop.press(&["K"]);
@@ -103,8 +101,12 @@ fn kept_edits_that_are_opened_stay() {
     // The first time, the window asks whether the edits may be discarded.
     desktop.drop_twice("scene.unsaved.ron", &text);
     desktop.until_title("scene.unsaved.ron – 4 samples");
-    // The opened scene has no edits, so that the session would remove a file of its own.
-    thread::sleep(Duration::from_secs(5));
+    // The session removes a file of its own once the opened scene has no edits any more.
+    desktop.press(&["m", "bracketright"]);
+    let own = desktop.folder().join("scene.unsaved.unsaved.ron");
+    eventually("the edit is kept", || own.exists().then_some(()));
+    desktop.press(&["u"]);
+    eventually("its own file goes", || (!own.exists()).then_some(()));
     assert_eq!(fs::read_to_string(&kept).unwrap(), text);
     desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));
