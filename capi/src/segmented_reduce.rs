@@ -64,7 +64,7 @@ impl<T: Item, W: CountWord> TypedOperation for Reductions<T, W> {
                             let offsets = offsets.on(stream)?;
                             reduce.by_offsets(stream, &values, &offsets, count, &mut out, scratch)
                         }
-                        None => reduce.of_length(stream, &values, length, count, &mut out, scratch),
+                        None => reduce.of_length(stream, &values, count, length, &mut out, scratch),
                     }?)
                 },
                 || {

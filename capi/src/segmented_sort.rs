@@ -68,7 +68,7 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
                                 let offsets = offsets.on(stream)?;
                                 sort.keys_by_offsets(stream, &keys, &offsets, count, out, scratch)
                             }
-                            None => sort.keys_of_length(stream, &keys, length, count, out, scratch),
+                            None => sort.keys_of_length(stream, &keys, count, length, out, scratch),
                         }?)
                     },
                     || {
@@ -118,7 +118,7 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
                             scratch,
                         ),
                         None => sort.pairs_of_length(
-                            stream, &keys, &values, length, count, out, values_out, scratch,
+                            stream, &keys, &values, count, length, out, values_out, scratch,
                         ),
                     }?)
                 },

@@ -4,14 +4,11 @@
 //! of indices; `u64` serves any length.
 
 #[cfg(feature = "cuda")]
-use std::sync::Arc;
+use cudarc::driver::CudaView;
 
-#[cfg(feature = "cuda")]
-use cudarc::driver::{CudaStream, CudaView, DeviceSlice};
-
-#[cfg(feature = "cuda")]
-use crate::cuda::IntoView;
 use crate::{Error, Result, layout::Shared};
+#[cfg(feature = "cuda")]
+use crate::{arguments::Operand, cuda::IntoView};
 
 /// The number of items that a GPU call processes, as a word of type `W`: `u32` or `u64`. The number comes from the host
 /// or from device memory.
@@ -58,10 +55,10 @@ impl<'a, W: CountWord> Count<'a, W> {
         Self::Device(words.into_view())
     }
 
-    /// Returns the stream of a count in device memory.
-    pub(crate) fn home(&self) -> Option<&Arc<CudaStream>> {
+    /// Returns the buffer of a count in device memory.
+    pub(crate) fn operand(&self) -> Option<&dyn Operand> {
         match self {
-            Self::Device(count) => Some(count.stream()),
+            Self::Device(count) => Some(count),
             Self::All | Self::Given(_) => None,
         }
     }

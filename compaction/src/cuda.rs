@@ -93,6 +93,7 @@ pub use device::{
     DeviceInfo, devices, driver_version, open, open_for_calls_of_this_crate, open_untracked,
 };
 pub use graph::Graph;
+pub(crate) use graph::{NamedCall, name_recorded};
 pub use graph_buffers::GraphBuffers;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
@@ -103,13 +104,14 @@ pub(crate) use memory::{is_aligned, read_and_write, reinterpret_into, single_ite
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 #[doc(hidden)]
 pub use params::sealed::Sealed;
+pub(crate) use params::{Flat, kernel_params};
 pub use params::{In, InOut, Param, ParamField, Params};
 pub use peer_copy::PeerCopy;
 pub use readback::Readback;
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use stream_order::Uses;
-pub(crate) use stream_order::{check_context, check_usable};
+pub(crate) use stream_order::{addresses, check_context, check_usable};
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
 pub use views::{IntoView, IntoViewMut};

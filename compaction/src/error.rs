@@ -29,7 +29,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 ///
 /// let error = cpu::inclusive(Operator::Sum, &[3, 1, 4], &mut [0_u32; 2]).unwrap_err();
 /// assert!(matches!(error, Error::OutputTooShort { needed: 3, got: 2, .. }));
-/// assert_eq!(error.to_string(), "the output of scan: room for 2 items where up to 3 may be written");
+/// assert_eq!(error.to_string(), "the output of scan: room for 2 items where up to 3 may be written; make it longer");
 /// ```
 ///
 /// The `Debug` text is the message too, so that a `fn main() -> compaction::Result<()>` ends with a readable line.
@@ -47,7 +47,7 @@ pub enum Error {
         got: usize,
     },
     /// An output buffer is shorter than the largest possible result.
-    #[error("{what}: room for {got} items where up to {needed} may be written")]
+    #[error("{what}: room for {got} items where up to {needed} may be written; make it longer")]
     OutputTooShort {
         /// Name of the output buffer: `the output of select`.
         what: &'static str,
@@ -157,17 +157,14 @@ pub enum Error {
     },
     /// A launch of a graph was not given all buffers that the graph uses.
     #[error(
-        "the graph {} {bytes} bytes at device address {address:#x}, which are in no buffer that the launch was given{}; \
-         give it all buffers and workspaces of the recorded calls",
+        "the graph {} {what}, which the launch was not given{}; give it all buffers and workspaces of the recorded calls",
         if *.is_written { "writes" } else { "reads" },
         if *.is_written { " for writing" } else { "" }
     )]
     NotGiven {
-        /// The number of bytes that the graph uses there.
-        bytes: u64,
-        /// The device address of the first of these bytes.
-        address: u64,
-        /// Whether the graph may write the bytes.
+        /// Name of the buffer or workspace: `the output of select`, or `argument "counter" of kernel "count_up"`.
+        what: String,
+        /// Whether the graph may write it.
         is_written: bool,
     },
     /// A device buffer cannot be viewed as items of another type: its length in bytes is not a multiple of their size,

@@ -246,7 +246,7 @@ pub mod __private {
     //! Items that the macro [`shared!`](crate::shared) refers to from other crates.
     pub use bytemuck::{Pod, Zeroable};
     #[cfg(feature = "cuda")]
-    pub use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+    pub use cudarc::driver::{DeviceRepr, LaunchArgs, PushKernelArg, ValidAsZeroBits};
 
     #[cfg(feature = "cuda")]
     pub use crate::cuda::{GraphBuffers, Param, ParamField, Sealed, Uses};

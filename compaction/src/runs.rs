@@ -60,9 +60,35 @@ pub use unique::{Unique, UniqueByKey};
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-const NAMES: ArgumentNames = argument_names!("runs", "keys");
+/// Builds the [`PairNames`] of an operation.
+macro_rules! pair_names {
+    ($operation:literal) => {
+        PairNames {
+            keys: argument_names!($operation, "keys"),
+            values: concat!("the values of ", $operation),
+        }
+    };
+}
+/// The name of the operations that share a [`Workspace`], in its errors.
+#[cfg(feature = "cuda")]
+const ANY: ArgumentNames = argument_names!("an operation on runs", "keys");
 
-/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
-fn check_values(keys: usize, values: usize) -> Result<()> {
-    check_len("the values of runs", values, keys)
+const UNIQUE: ArgumentNames = argument_names!("unique", "items");
+const LENGTHS: ArgumentNames = argument_names!("run_lengths", "items");
+const UNIQUE_BY_KEY: PairNames = pair_names!("unique_by_key");
+const REDUCE_BY_KEY: PairNames = pair_names!("reduce_by_key");
+const SCAN_BY_KEY: PairNames = pair_names!("scan_by_key");
+
+/// Descriptions of the arguments of an operation on keys and values, as they appear in error messages.
+struct PairNames {
+    keys: ArgumentNames,
+    /// The values: `the values of unique_by_key`.
+    values: &'static str,
+}
+
+impl PairNames {
+    /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
+    fn check_values(&self, keys: usize, values: usize) -> Result<()> {
+        check_len(self.values, values, keys)
+    }
 }

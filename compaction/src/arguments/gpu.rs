@@ -1,6 +1,6 @@
 //! Validation of the buffers and counts of GPU calls.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
@@ -8,9 +8,52 @@ use super::{ArgumentNames, check_len, check_range, check_room, count_words};
 use crate::{
     Count, CountWord, Result,
     count::to_word,
-    cuda::{self, Buffer, In},
+    cuda::{self, Buffer, In, NamedCall, kernel_params},
     layout::Shared,
 };
+
+/// A buffer of a GPU call: the stream that it is used on, and its memory.
+pub(crate) trait Operand {
+    /// Returns the stream that the buffer was allocated on.
+    fn home(&self) -> &Arc<CudaStream>;
+    /// Returns the device addresses of the buffer.
+    fn addresses(&self) -> Range<u64>;
+}
+
+macro_rules! operands {
+    ($($buffer:ty),+) => {$(
+        impl<T> Operand for $buffer {
+            fn home(&self) -> &Arc<CudaStream> {
+                self.stream()
+            }
+            fn addresses(&self) -> Range<u64> {
+                cuda::addresses(self)
+            }
+        }
+    )+};
+}
+operands!(CudaView<'_, T>, CudaViewMut<'_, T>);
+
+impl<O: Operand + ?Sized> Operand for &O {
+    fn home(&self) -> &Arc<CudaStream> {
+        (**self).home()
+    }
+    fn addresses(&self) -> Range<u64> {
+        (**self).addresses()
+    }
+}
+
+impl<O: Operand + ?Sized> Operand for &mut O {
+    fn home(&self) -> &Arc<CudaStream> {
+        (**self).home()
+    }
+    fn addresses(&self) -> Range<u64> {
+        (**self).addresses()
+    }
+}
+
+/// The name of each buffer of a GPU call, and the buffer: `("output", &out)`.
+pub(crate) type Operands<'a> = [(&'static str, &'a dyn Operand)];
 
 /// The objects that a GPU call uses. All of them are checked before anything is enqueued, so that an error names the
 /// object in the words of the caller, and the call then writes nothing.
@@ -21,35 +64,50 @@ pub(crate) struct Call<'a> {
     pub(crate) stream: &'a CudaStream,
     /// The context that the kernels were loaded in.
     pub(crate) context: &'a Arc<CudaContext>,
-    /// The name and the stream of each buffer: `("output", out.stream())`.
-    pub(crate) buffers: &'a [(&'static str, &'a Arc<CudaStream>)],
-    /// The stream of the count in device memory that the call reads, if there is one.
-    pub(crate) count: Option<&'a Arc<CudaStream>>,
-    /// The stream of the count in device memory that the call writes, if there is one.
-    pub(crate) written: Option<&'a Arc<CudaStream>>,
+    pub(crate) buffers: &'a Operands<'a>,
+    /// The count in device memory that the call reads, if there is one.
+    pub(crate) count: Option<&'a dyn Operand>,
+    /// The count in device memory that the call writes, if there is one.
+    pub(crate) written: Option<&'a dyn Operand>,
     /// The stream of the workspace.
     pub(crate) workspace: &'a Arc<CudaStream>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) or
     /// [`Error::ForeignStream`](crate::Error::ForeignStream) for the first object that the call cannot use on its stream.
-    pub(crate) fn check(&self) -> Result<()> {
+    ///
+    /// If the call is recorded into a graph, the memory of its launches has the names of this call until the result is
+    /// dropped.
+    pub(crate) fn check(&self) -> Result<NamedCall> {
         let operation = self.operation;
         cuda::check_context(self.stream, self.context, || operation.to_owned())?;
-        let usable = |home: &CudaStream, name: &dyn Fn() -> String| {
-            cuda::check_usable(self.stream, home, name)
+        for (name, buffer) in self.named() {
+            cuda::check_usable(self.stream, buffer.home(), name)?;
+        }
+        let workspace = || format!("the workspace of {operation}");
+        cuda::check_usable(self.stream, self.workspace, workspace)?;
+        let names = || {
+            let named = self.named();
+            let named = named.map(|(name, buffer)| (name(), buffer.addresses()));
+            (named.collect(), workspace())
         };
-        for (name, home) in self.buffers {
-            usable(home, &|| format!("the {name} of {operation}"))?;
-        }
-        if let Some(home) = self.count {
-            usable(home, &|| format!("the count that {operation} reads"))?;
-        }
-        if let Some(home) = self.written {
-            usable(home, &|| format!("the count that {operation} writes"))?;
-        }
-        usable(self.workspace, &|| format!("the workspace of {operation}"))
+        Ok(cuda::name_recorded(self.stream, names))
+    }
+
+    /// Yields the buffers and counts, with functions that return their names.
+    fn named(&self) -> impl Iterator<Item = (impl Fn() -> String + use<'a>, &'a dyn Operand)> {
+        let operation = self.operation;
+        let buffers = self.buffers.iter();
+        let buffers = buffers.map(|&(name, buffer)| (["the ", name, " of "], "", buffer));
+        let count = |count, verb| (["the count that ", "", ""], verb, count);
+        let read = self.count.map(|read| count(read, " reads"));
+        let written = self.written.map(|written| count(written, " writes"));
+        let all = buffers.chain(read).chain(written);
+        all.map(move |([article, name, of], verb, buffer)| {
+            let name = move || format!("{article}{name}{of}{operation}{verb}");
+            (name, buffer)
+        })
     }
 }
 
@@ -63,16 +121,26 @@ crate::shared! {
     }
 }
 
+kernel_params! {
+    /// An [`Input`] as three parameters of a kernel, whose counts have one type. There are exactly `capacity` items if
+    /// `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
+    pub(crate) struct InputParams<'a> {
+        count: In<u32>,
+        capacity: u64,
+        is_given: u32,
+    }
+}
+
 /// The item count of a GPU call, checked against the length of the input buffer.
 pub(crate) struct ItemCount<'a> {
     /// The device count, as one 4-byte word for `u32` or two for `u64`. A dummy that no kernel reads if the host gave
     /// the count.
-    pub(crate) count: CudaView<'a, u32>,
+    count: CudaView<'a, u32>,
     /// The exact number of items if `is_given`. Otherwise the length of the input buffer, to which kernels clamp the
     /// device count.
     pub(crate) capacity: usize,
     /// Whether there are exactly `capacity` items. Otherwise kernels read the number of items from `count`.
-    pub(crate) is_given: bool,
+    is_given: bool,
     /// The size of the device count in 4-byte words: 1 or 2.
     count_words: u32,
 }
@@ -112,6 +180,25 @@ impl<'a> ItemCount<'a> {
     /// Returns whether counts have 8 bytes instead of 4.
     pub(crate) fn has_wide_count(&self) -> bool {
         self.count_words == 2
+    }
+
+    /// Returns whether the host gave the exact number of items, [`capacity`](Self::capacity).
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given
+    }
+
+    /// Returns the device count as words of the type that the call counts by.
+    pub(crate) fn words<W: CountWord>(&self) -> Result<CudaView<'_, W>> {
+        cuda::reinterpret(self.count.slice(..))
+    }
+
+    /// Returns the number as three arguments of a launch.
+    pub(crate) fn params(&self) -> InputParams<'_> {
+        InputParams {
+            count: self.count.slice(..),
+            capacity: self.capacity as u64,
+            is_given: self.is_given.into(),
+        }
     }
 
     /// Returns the number as the argument of a launch.

@@ -1,6 +1,6 @@
 //! CUDA graphs: recorded work of a stream that is launched as a whole.
 
-use std::{cell::RefCell, mem, ptr, sync::Arc};
+use std::{cell::RefCell, collections::HashSet, mem, ops::Range, ptr, sync::Arc};
 
 use cudarc::driver::{
     CudaEvent, CudaFunction, CudaGraph, CudaStream, DriverError,
@@ -50,7 +50,7 @@ pub struct Graph {
     graph: Launchable,
     stream: Arc<CudaStream>,
     /// The memory that the graph uses, without duplicates.
-    used: Vec<AddressRange>,
+    used: Vec<Used>,
     /// The buffers of the last launch, which are known to include `used`.
     given: Vec<AddressRange>,
     /// The buffers of a launch while they are compared, for reuse.
@@ -74,13 +74,75 @@ struct Kept {
     events: Vec<Arc<CudaEvent>>,
 }
 
+/// Memory that a graph uses.
+#[derive(Debug)]
+struct Used {
+    range: AddressRange,
+    /// The name of the buffer in the words of the caller: `the output of select`.
+    name: String,
+}
+
 /// A recording in progress: the calls of this crate on the stream so far.
 struct Recording {
     stream: Arc<CudaStream>,
     /// The number of calls, each of which is one node of the graph.
     nodes: usize,
-    used: Vec<AddressRange>,
+    used: Vec<Used>,
     kept: Kept,
+    /// The names of the memory of the present call of an operation.
+    call: Option<CallNames>,
+}
+
+/// The names of the buffers of a call with their addresses, and the name of its workspace, which is all other memory.
+type CallNames = (Vec<(String, Range<u64>)>, String);
+
+impl Recording {
+    /// Returns the name of memory that a launch uses. `describe` names a buffer by its place if no operation has named
+    /// it.
+    fn name(&self, range: &AddressRange, describe: &impl Fn(Place) -> String) -> String {
+        let Some((buffers, workspace)) = &self.call else {
+            return describe(range.place);
+        };
+        let has_range = |(_, addresses): &&(String, Range<u64>)| {
+            addresses.start <= range.begin && range.end <= addresses.end
+        };
+        let buffer = buffers.iter().find(has_range);
+        buffer.map_or(workspace, |(name, _)| name).clone()
+    }
+}
+
+/// The call of an operation during which the memory of its launches has names, if it is recorded. The names end when
+/// this is dropped.
+#[must_use = "launches have the names of the call while this lives"]
+#[derive(Debug)]
+pub(crate) struct NamedCall {
+    is_recorded: bool,
+}
+
+impl Drop for NamedCall {
+    fn drop(&mut self) {
+        if self.is_recorded {
+            RECORDINGS.with_borrow_mut(|recordings| {
+                if let Some(recording) = recordings.last_mut() {
+                    recording.call = None;
+                }
+            });
+        }
+    }
+}
+
+/// Begins the call of an operation on a stream. If this thread records it into a graph, `names` returns the names of its
+/// memory. An operation that another one calls has the names of that one.
+pub(crate) fn name_recorded(stream: &CudaStream, names: impl FnOnce() -> CallNames) -> NamedCall {
+    let is_recorded = is_recording(stream)
+        && RECORDINGS.with_borrow_mut(|recordings| match recordings.last_mut() {
+            Some(recording) if recording.call.is_none() => {
+                recording.call = Some(names());
+                true
+            }
+            _ => false,
+        });
+    NamedCall { is_recorded }
 }
 
 thread_local! {
@@ -97,28 +159,46 @@ pub(super) fn is_recording(stream: &CudaStream) -> bool {
     })
 }
 
-/// Adds a launch on the stream of the innermost recording, with the memory that it uses.
-pub(super) fn record_launch(function: &CudaFunction, used: Vec<AddressRange>) {
-    record_node(used, |kept| kept.functions.push(function.clone()));
+/// Adds a launch on the stream of the innermost recording, with the memory that it uses. `describe` names the buffer at a
+/// place of the launch.
+pub(super) fn record_launch(
+    function: &CudaFunction,
+    ranges: Vec<AddressRange>,
+    describe: impl Fn(Place) -> String,
+) {
+    record_node(ranges, describe, |kept| {
+        kept.functions.push(function.clone())
+    });
 }
 
-/// Adds the clearing or copying of memory on the stream of the innermost recording.
-pub(super) fn record_memory(used: Vec<AddressRange>) {
-    record_node(used, |_| {});
+/// Adds the clearing or copying of memory on the stream of the innermost recording. `describe` names the buffer at a
+/// place of the call.
+pub(super) fn record_memory(ranges: Vec<AddressRange>, describe: impl Fn(Place) -> String) {
+    record_node(ranges, describe, |_| {});
 }
 
 /// Adds the recording of an event, if this thread records a graph on the stream.
 pub(super) fn record_event(stream: &CudaStream, event: &Arc<CudaEvent>) {
     if is_recording(stream) {
-        record_node(Vec::new(), |kept| kept.events.push(event.clone()));
+        let no_buffer = |_| String::new();
+        record_node(Vec::new(), no_buffer, |kept| {
+            kept.events.push(event.clone())
+        });
     }
 }
 
-fn record_node(used: Vec<AddressRange>, keep: impl FnOnce(&mut Kept)) {
+fn record_node(
+    ranges: Vec<AddressRange>,
+    describe: impl Fn(Place) -> String,
+    keep: impl FnOnce(&mut Kept),
+) {
     RECORDINGS.with_borrow_mut(|recordings| {
         if let Some(recording) = recordings.last_mut() {
             recording.nodes += 1;
-            recording.used.extend(used);
+            for range in ranges.into_iter().filter(|range| range.begin < range.end) {
+                let name = recording.name(&range, &describe);
+                recording.used.push(Used { range, name });
+            }
             keep(&mut recording.kept);
         }
     });
@@ -146,6 +226,7 @@ impl<'a> Capture<'a> {
                 nodes: 0,
                 used: Vec::new(),
                 kept: Kept::default(),
+                call: None,
             });
         });
         Ok(Self(stream))
@@ -226,9 +307,10 @@ impl Graph {
                 remedy: "capture the stream with cudarc, and launch the graph with cudarc",
             }));
         };
-        recorded.used.retain(|range| range.begin < range.end);
-        recorded.used.sort_unstable();
-        recorded.used.dedup();
+        let mut known = HashSet::new();
+        recorded
+            .used
+            .retain(|Used { range, .. }| known.insert((range.begin, range.end, range.is_written)));
         Ok(Self {
             graph: Launchable(graph),
             stream: stream.clone(),
@@ -282,18 +364,17 @@ impl Graph {
 }
 
 /// Returns [`Error::NotGiven`] unless each used range is part of a given one, which is for writing if needed.
-fn check_given(used: &[AddressRange], given: &[AddressRange]) -> Result<()> {
-    let is_given = |range: &AddressRange| {
+fn check_given(used: &[Used], given: &[AddressRange]) -> Result<()> {
+    let is_given = |Used { range, .. }: &&Used| {
         given.iter().any(|buffer| {
             let includes = buffer.begin <= range.begin && range.end <= buffer.end;
             includes && (buffer.is_written || !range.is_written)
         })
     };
-    match used.iter().find(|range| !is_given(range)) {
+    match used.iter().find(|used| !is_given(used)) {
         None => Ok(()),
-        Some(range) => Err(Error::NotGiven {
-            bytes: range.end - range.begin,
-            address: range.begin,
+        Some(Used { range, name }) => Err(Error::NotGiven {
+            what: name.clone(),
             is_written: range.is_written,
         }),
     }

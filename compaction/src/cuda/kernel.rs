@@ -368,7 +368,8 @@ impl<P: Params> Kernel<P> {
     /// Describes the buffer at a place of the arguments for errors, by the names of the kernel's text.
     fn describe(&self, place: Place) -> String {
         let position = place.argument;
-        let parameter = match parameter_name(&self.text, self.name, position) {
+        let named = || parameter_name(&self.text, self.name, position);
+        let parameter = match place.parameter.or_else(named) {
             Some(name) => format!("argument \"{name}\""),
             None => format!("argument {position}"),
         };
@@ -439,7 +440,7 @@ impl<P: Params> Kernel<P> {
         // takes a `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own duty, see above.
         unsafe { enqueue(builder, launch, self.name) }?;
         if let Some(ranges) = uses.take_ranges() {
-            graph::record_launch(&self.function, ranges);
+            graph::record_launch(&self.function, ranges, |place| self.describe(place));
         }
         Ok(())
     }

@@ -103,7 +103,8 @@ pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     let zeroing = || format!("zero {bytes} bytes");
     let mut uses = Uses::new(stream);
     let address = uses.write::<T, _>(buffer);
-    uses.check(|_| "the buffer to clear".to_owned(), zeroing)?;
+    let name = |_: Place| "the buffer to clear".to_owned();
+    uses.check(name, zeroing)?;
     stream
         .context()
         .bind_to_thread()
@@ -112,7 +113,7 @@ pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
         .map_err(Error::driver(zeroing()))?;
     if let Some(ranges) = uses.take_ranges() {
-        graph::record_memory(ranges);
+        graph::record_memory(ranges, name);
     }
     Ok(())
 }
@@ -232,7 +233,7 @@ pub fn copy<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     unsafe { result::memcpy_dtod_async(target, source, bytes, stream.cu_stream()) }
         .map_err(Error::driver(copying()))?;
     if let Some(ranges) = uses.take_ranges() {
-        graph::record_memory(ranges);
+        graph::record_memory(ranges, name);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, LaunchArgs, PushKernelArg};
+use cudarc::driver::{CudaView, CudaViewMut, LaunchArgs, PushKernelArg};
 
 use super::stream_order::Uses;
 
@@ -47,7 +47,7 @@ pub trait Param: sealed::Sealed + 'static {
     type Arg<'a>;
     /// The parameter's bits as the kernel receives them: the address of a buffer, or the value.
     #[doc(hidden)]
-    type Raw: DeviceRepr + Copy + 'static;
+    type Raw: Copy + 'static;
 
     /// Returns the parameter's type in CUDA.
     #[doc(hidden)]
@@ -64,6 +64,9 @@ pub trait Param: sealed::Sealed + 'static {
     /// Returns the argument's bits for a launch, which is ordered after other uses of the argument's buffers.
     #[doc(hidden)]
     fn raw<'l>(arg: &'l mut Self::Arg<'_>, uses: &mut Uses<'l>) -> Self::Raw;
+    /// Appends the argument's bits to a launch.
+    #[doc(hidden)]
+    fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>);
 }
 
 impl<T: Shared> Param for T {
@@ -78,6 +81,9 @@ impl<T: Shared> Param for T {
     }
     fn raw<'l>(arg: &'l mut T, _: &mut Uses<'l>) -> T {
         *arg
+    }
+    fn push<'l>(raw: &'l T, launch: &mut LaunchArgs<'l>) {
+        launch.arg(raw);
     }
 }
 
@@ -99,6 +105,10 @@ macro_rules! buffer_param {
             fn raw<'l>(arg: &'l mut $view<'_, T>, uses: &mut Uses<'l>) -> u64 {
                 uses.$use(arg)
             }
+
+            fn push<'l>(raw: &'l u64, launch: &mut LaunchArgs<'l>) {
+                launch.arg(raw);
+            }
         }
     };
 }
@@ -111,7 +121,9 @@ buffer_param!(InOut, CudaViewMut, "{} *", write);
 macro_rules! __impl_param_struct {
     ($name:ident { $($field:ident : $field_type:ty),+ }) => {
         const _: () = {
-            use $crate::__private::{DeviceRepr, GraphBuffers, Param, ParamField, Uses};
+            use $crate::__private::{
+                DeviceRepr, GraphBuffers, LaunchArgs, Param, ParamField, PushKernelArg, Uses,
+            };
 
             #[repr(C)]
             #[derive(Clone, Copy)]
@@ -160,6 +172,9 @@ macro_rules! __impl_param_struct {
                         }),+
                     }
                 }
+                fn push<'l>(raw: &'l Raw, launch: &mut LaunchArgs<'l>) {
+                    launch.arg(raw);
+                }
             }
 
             impl GraphBuffers for $name<'_> {
@@ -171,7 +186,7 @@ macro_rules! __impl_param_struct {
     };
 }
 
-/// The parameters of a kernel: a tuple of up to 33 [`Param`]s.
+/// The parameters of a kernel: a tuple of up to 33 [`Param`]s, or an array of one kind.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Params};
@@ -185,7 +200,7 @@ pub trait Params: sealed::Sealed + 'static {
     type Args<'a>;
     /// The bits of all arguments as the kernel receives them.
     #[doc(hidden)]
-    type Raw;
+    type Raw: Copy + 'static;
 
     /// Returns the parameter list in CUDA: `(const Ray *, Hit *, u32)`.
     #[doc(hidden)]
@@ -224,13 +239,62 @@ macro_rules! params {
                 },)*)
             }
             fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>) {
-                $(launch.arg(&raw.$position);)*
+                $($param::push(&raw.$position, launch);)*
             }
         }
         // SAFETY: the methods pass on those of the parameters, in order.
         unsafe impl<$($param: Param),*> sealed::Sealed for ($($param,)*) {}
     };
 }
+
+/// Declares the parameters of a kernel of this crate as a struct, so that a launch names its arguments.
+///
+/// The fields are the parameters in the kernel's order. Each has the type of a [`Param`], and holds its argument.
+macro_rules! kernel_params {
+    ($(
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident<$lifetime:lifetime $(, $generic:ident : $bound:path)*> {
+            $($field:ident : $type:ty),+ $(,)?
+        }
+    )+) => {$(
+        $(#[$meta])*
+        $visibility struct $name<$lifetime $(, $generic: $bound)*> {
+            $($visibility $field: <$type as $crate::cuda::Param>::Arg<$lifetime>),+
+        }
+
+        impl<$($generic: $bound),*> $crate::cuda::Params for $name<'static $(, $generic)*> {
+            type Args<'a> = $name<'a $(, $generic)*>;
+            type Raw = ($(<$type as $crate::cuda::Param>::Raw,)+);
+
+            fn signature() -> String {
+                let types: &[String] = &[$(<$type as $crate::cuda::Param>::cuda_type()),+];
+                format!("({})", types.join(", "))
+            }
+            fn layouts() -> Vec<String> {
+                let layouts: &[Vec<String>] = &[$(<$type as $crate::cuda::Param>::layouts()),+];
+                layouts.concat()
+            }
+            fn raw<'l>(args: &'l mut Self::Args<'_>, uses: &mut $crate::cuda::Uses<'l>) -> Self::Raw {
+                ($({
+                    uses.begin_parameter(stringify!($field));
+                    <$type as $crate::cuda::Param>::raw(&mut args.$field, uses)
+                },)+)
+            }
+            fn push<'l>(
+                raw: &'l Self::Raw,
+                launch: &mut $crate::cudarc::driver::LaunchArgs<'l>,
+            ) {
+                let ($($field,)+) = raw;
+                $(<$type as $crate::cuda::Param>::push($field, launch);)+
+            }
+        }
+
+        // SAFETY: the methods pass on those of the parameters, in order.
+        #[allow(unsafe_code, reason = "the macro writes all methods")]
+        unsafe impl<$($generic: $bound),*> $crate::cuda::Sealed for $name<'static $(, $generic)*> {}
+    )+};
+}
+pub(crate) use kernel_params;
 
 /// Implements [`Params`] for the tuples of the given parameters and for all their beginnings, down to the empty tuple.
 macro_rules! params_up_to {
@@ -242,6 +306,52 @@ macro_rules! params_up_to {
 }
 params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19 U 20 V 21 W 22 X 23
     Y 24 Z 25 Aa 26 Ab 27 Ac 28 Ad 29 Ae 30 Af 31 Ag 32);
+
+impl<P: Param, const LEN: usize> Params for [P; LEN] {
+    type Args<'a> = [P::Arg<'a>; LEN];
+    type Raw = [P::Raw; LEN];
+
+    fn signature() -> String {
+        format!("({})", vec![P::cuda_type(); LEN].join(", "))
+    }
+    fn layouts() -> Vec<String> {
+        P::layouts()
+    }
+    fn raw<'l>(args: &'l mut [P::Arg<'_>; LEN], uses: &mut Uses<'l>) -> [P::Raw; LEN] {
+        args.each_mut().map(|arg| P::raw(arg, uses))
+    }
+    fn push<'l>(raw: &'l [P::Raw; LEN], launch: &mut LaunchArgs<'l>) {
+        for each in raw {
+            P::push(each, launch);
+        }
+    }
+}
+// SAFETY: the methods pass on those of the parameters, in order.
+unsafe impl<P: Param, const LEN: usize> sealed::Sealed for [P; LEN] {}
+
+/// Several parameters of a kernel that stand for one thing, as one field of [`kernel_params!`].
+pub(crate) struct Flat<P>(PhantomData<P>);
+
+impl<P: Params> Param for Flat<P> {
+    type Arg<'a> = P::Args<'a>;
+    type Raw = P::Raw;
+
+    fn cuda_type() -> String {
+        let signature = P::signature();
+        signature.trim_matches(['(', ')']).to_owned()
+    }
+    fn layouts() -> Vec<String> {
+        P::layouts()
+    }
+    fn raw<'l>(arg: &'l mut P::Args<'_>, uses: &mut Uses<'l>) -> P::Raw {
+        P::raw(arg, uses)
+    }
+    fn push<'l>(raw: &'l P::Raw, launch: &mut LaunchArgs<'l>) {
+        P::push(raw, launch);
+    }
+}
+// SAFETY: the methods pass on those of the parameters, in order.
+unsafe impl<P: Params> sealed::Sealed for Flat<P> {}
 
 pub(crate) mod sealed {
     /// Prevents other implementations of [`Param`](super::Param) and [`Params`](super::Params) than those of this

@@ -1,6 +1,6 @@
 //! The order of a call on one stream after uses of its buffers on other streams.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, DriverError,
@@ -47,7 +47,7 @@ pub struct Uses<'l> {
 }
 
 /// A range of device addresses that a call uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AddressRange {
     /// The address of the first byte.
     pub(super) begin: u64,
@@ -55,13 +55,17 @@ pub(super) struct AddressRange {
     pub(super) end: u64,
     /// Whether the call may write to the range.
     pub(super) is_written: bool,
+    /// The place of the buffer among the arguments of the call.
+    pub(super) place: Place,
 }
 
 /// The place of a buffer among the arguments of a call.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The position of the argument, counted from 1, or 0 outside of any argument.
+    /// The position of the argument, counted from 1, or 0 outside of any argument and for one with a name.
     pub(super) argument: usize,
+    /// The name of the kernel's parameter, if Rust declares it.
+    pub(super) parameter: Option<&'static str>,
     /// The field of the argument that is the buffer, if the argument is a struct.
     pub(super) field: Option<&'static str>,
 }
@@ -100,7 +104,15 @@ impl<'l> Uses<'l> {
     pub(super) fn begin_argument(&mut self, position: usize) {
         self.place = Place {
             argument: position,
-            field: None,
+            ..Place::default()
+        };
+    }
+
+    /// Begins the argument for a kernel's parameter of this name, for errors.
+    pub(crate) fn begin_parameter(&mut self, name: &'static str) {
+        self.place = Place {
+            parameter: Some(name),
+            ..Place::default()
         };
     }
 
@@ -208,6 +220,7 @@ impl<'l> Uses<'l> {
                 begin,
                 end: begin + bytes as u64,
                 is_written,
+                place: self.place,
             });
         }
         begin
@@ -302,6 +315,12 @@ pub(super) fn address<T>(buffer: &impl DevicePtr<T>) -> u64 {
     let (address, mut guard) = buffer.device_ptr(&waiting);
     take_event(&mut guard);
     address
+}
+
+/// Returns the device addresses of a buffer, and orders nothing.
+pub(crate) fn addresses<T>(buffer: &impl DevicePtr<T>) -> Range<u64> {
+    let begin = address(buffer);
+    begin..begin + buffer.num_bytes() as u64
 }
 
 /// Returns whether work on a stream becomes part of a graph. A stream that cannot say so has failed, and fails later.

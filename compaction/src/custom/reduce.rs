@@ -2,22 +2,29 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{CustomOperator, Workspace};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ArgumentNames, Call, ItemCount, argument_names, check_room},
-    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{ArgumentNames, Call, InputParams, ItemCount, argument_names, check_room},
+    cuda::{Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     layout::Shared,
     reduce,
 };
 
 const NAMES: ArgumentNames = argument_names!("custom_reduce", "items");
 
-/// The parameters of the kernel `reduce`: `(items, count, capacity, is_given, initial, out, workspace)`. There are
-/// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
-type All<V, T> = (In<T>, In<u32>, u64, u32, V, InOut<V>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernel `reduce`.
+    struct ReduceParams<'a, V: Shared, T: Shared> {
+        items: In<T>,
+        input: Flat<InputParams<'static>>,
+        initial: V,
+        out: InOut<V>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// A reduction on a GPU by a user-defined operator. CUB: `DeviceReduce::Reduce` and `TransformReduce`.
 ///
@@ -43,7 +50,7 @@ type All<V, T> = (In<T>, In<u32>, u64, u32, V, InOut<V>, InOut<u64>);
 #[derive(Debug)]
 pub struct CustomReduce<V: Shared, T: Shared = V, W: CountWord = u32> {
     initial: V,
-    kernel: Kernel<All<V, T>>,
+    kernel: Kernel<ReduceParams<'static, V, T>>,
     word: PhantomData<fn(W)>,
 }
 
@@ -141,31 +148,29 @@ impl<V: Shared, T: Shared, W: CountWord> CustomReduce<V, T, W> {
             operation: NAMES.operation,
             stream,
             context: self.kernel.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
         check_room(NAMES.output, out.len(), 1)?;
         workspace.check_capacity(NAMES.input, item_count.capacity)?;
         let launch = reduce::launch(&item_count, size_of::<T>());
-        let args = (
+        let args = ReduceParams {
             items,
-            item_count.count,
-            item_count.capacity as u64,
-            u32::from(item_count.is_given),
-            self.initial,
+            input: item_count.params(),
+            initial: self.initial,
             out,
-            workspace.states.words.as_view_mut(),
-        );
+            workspace: workspace.states.words.as_view_mut(),
+        };
         self.kernel.launch(stream, launch, args)
     }
 }
 
 fn source<V: Shared, T: Shared, W: CountWord>(operator: &CustomOperator<V>) -> Result<Source> {
     const { crate::select::check_item::<V>() };
-    let source = reduce::kernel_file().kernel::<All<V, T>>("reduce");
+    let source = reduce::kernel_file().kernel::<ReduceParams<'static, V, T>>("reduce");
     operator.declare::<T>(reduce::of_items::<T, W>(source))
 }

@@ -2,13 +2,17 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{CustomOperator, Workspace, rows};
 use crate::{
     Count, CountWord, Result,
-    arguments::{ArgumentNames, Call, Input, ItemCount, argument_names, check_room, is_wide},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    arguments::{
+        ArgumentNames, Call, Input, ItemCount, Operand, argument_names, check_room, is_wide,
+    },
+    cuda::{
+        self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
+    },
     layout::Shared,
     select::check_item,
     tiles::{self, BLOCK_THREADS, tile_items},
@@ -16,18 +20,19 @@ use crate::{
 
 const NAMES: ArgumentNames = argument_names!("custom_scan", "items");
 
-/// The parameters of the kernel `custom_scan`: `(items, input, initial, out, inclusive, total, has_total,
-/// workspace)`. `inclusive` and `has_total` are 0 or 1.
-type ScanKernel<V, T> = (
-    In<T>,
-    Input<'static>,
-    V,
-    InOut<V>,
-    u32,
-    InOut<u8>,
-    u32,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `custom_scan`. `inclusive` and `has_total` are 0 or 1.
+    struct ScanParams<'a, V: Shared, T: Shared> {
+        items: In<T>,
+        input: Input<'static>,
+        initial: V,
+        out: InOut<V>,
+        inclusive: u32,
+        total: InOut<u8>,
+        has_total: u32,
+        workspace: InOut<u64>,
+    }
+}
 
 /// A scan on a GPU by a user-defined operator. CUB: `DeviceScan::ExclusiveScan` and its relatives.
 ///
@@ -55,7 +60,7 @@ type ScanKernel<V, T> = (
 #[derive(Debug)]
 pub struct CustomScan<V: Shared, T: Shared = V, W: CountWord = u32> {
     initial: V,
-    kernel: Kernel<ScanKernel<V, T>>,
+    kernel: Kernel<ScanParams<'static, V, T>>,
     word: PhantomData<fn(W)>,
 }
 
@@ -245,18 +250,21 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
         mut outputs: Outputs<'_, V>,
         workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
-        let mut buffers = vec![("items", items.stream()), ("output", outputs.out.stream())];
-        buffers.extend(outputs.total.iter().map(|total| ("total", total.stream())));
+        let mut buffers: Vec<(&str, &dyn Operand)> =
+            vec![("items", &items), ("output", &outputs.out)];
+        if let Some(total) = &outputs.total {
+            buffers.push(("total", total));
+        }
         let call = Call {
             operation: NAMES.operation,
             stream,
             context: self.kernel.context(),
             buffers: &buffers,
-            count: count.home(),
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy)?;
         check_room(NAMES.output, outputs.out.len(), item_count.capacity)?;
         workspace.check_capacity(NAMES.input, item_count.capacity)?;
@@ -272,16 +280,16 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
         let tile = tile_items(rows(size_of::<T>(), size_of::<V>()));
         // There is at least one block, because it writes the total.
         let blocks = item_count.capacity.div_ceil(tile).max(1);
-        let args = (
+        let args = ScanParams {
             items,
-            item_count.input(),
-            self.initial,
-            outputs.out,
-            u32::from(outputs.inclusive),
+            input: item_count.input(),
+            initial: self.initial,
+            out: outputs.out,
+            inclusive: outputs.inclusive.into(),
             total,
-            u32::from(has_total),
-            workspace.states.words.as_view_mut(),
-        );
+            has_total: has_total.into(),
+            workspace: workspace.states.words.as_view_mut(),
+        };
         let launch = Launch::blocks(blocks as u32, BLOCK_THREADS as u32);
         self.kernel.launch(stream, launch, args)
     }
@@ -292,7 +300,7 @@ fn source<V: Shared, T: Shared, W: CountWord>(operator: &CustomOperator<V>) -> R
     const { check_item::<T>() };
     let path = "compaction/kernels/custom_scan.cu";
     let text = include_str!("../../kernels/custom_scan.cu");
-    let source = Source::new(path, text).kernel::<ScanKernel<V, T>>("custom_scan");
+    let source = Source::new(path, text).kernel::<ScanParams<'static, V, T>>("custom_scan");
     // As many as the registers permit.
     let resident = match size_of::<V>().max(size_of::<T>()) {
         ..=4 if !is_wide::<W>() => 3,

@@ -3,13 +3,15 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{NAMES, SCATTER_NAMES, SCATTERED, Workspace};
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, Input, ItemCount, check_len, check_room},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    arguments::{ArgumentNames, Call, Input, ItemCount, check_len, check_room},
+    cuda::{
+        self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
+    },
     look_back,
     scratch::{Operation, Sizes},
     select::{item_constants, item_layout},
@@ -22,9 +24,17 @@ const BATCH: u32 = 8;
 /// The largest number of blocks per multiprocessor. They stride over the items.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 64;
 
-/// The parameters of the kernels `gather` and `scatter`: `(items, indices, input, limit, out, workspace)`. Indices of `limit`
-/// or more are skipped.
-type Copy<I> = (In<u8>, In<I>, Input<'static>, u64, InOut<u8>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernels `gather` and `scatter`. Indices of `limit` or more are skipped.
+    struct CopyParams<'a, I: CountWord> {
+        items: In<u8>,
+        indices: In<I>,
+        input: Input<'static>,
+        limit: u64,
+        out: InOut<u8>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
@@ -68,18 +78,68 @@ fn source<I: CountWord>(layout: Layout) -> Source {
         .define("Word", I::NAME)
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("BATCH", BATCH)
-        .kernel::<Copy<I>>("gather")
-        .kernel::<Copy<I>>("scatter");
+        .kernel::<CopyParams<'static, I>>("gather")
+        .kernel::<CopyParams<'static, I>>("scatter");
     look_back::declare(item_constants(source, layout))
 }
 
-/// Returns the launch for this many items of type `T`.
-fn launch<T>(items: usize, multiprocessors: u32) -> Launch {
-    let layout = Layout::new::<T>();
-    let parts = items.saturating_mul(layout.size() / layout.align().min(16));
-    let blocks = parts.div_ceil((BLOCK_THREADS * BATCH) as usize);
-    let most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
-    Launch::blocks(blocks.clamp(1, most as usize) as u32, BLOCK_THREADS)
+/// The loaded kernel `gather` or `scatter`.
+#[derive(Debug)]
+struct CopyKernel<T, I: CountWord> {
+    kernel: Kernel<CopyParams<'static, I>>,
+    multiprocessors: u32,
+    item: PhantomData<fn(T)>,
+}
+
+impl<T: Pod, I: CountWord> CopyKernel<T, I> {
+    fn load(compiler: &Compiler, context: &Arc<CudaContext>, name: &'static str) -> Result<Self> {
+        let module = compiler.load(context, &source::<I>(item_layout::<T>()))?;
+        Ok(Self {
+            kernel: module.kernel(name)?,
+            multiprocessors: cuda::multiprocessors(context)?,
+            item: PhantomData,
+        })
+    }
+
+    /// Checks the arguments of a call, also by `check` with the number of items to copy, and enqueues its launch.
+    /// Indices of `limit` or more are skipped.
+    fn launch(
+        &self,
+        names: &ArgumentNames,
+        stream: &Arc<CudaStream>,
+        (items, indices, out): (CudaView<'_, T>, CudaView<'_, I>, CudaViewMut<'_, T>),
+        (count, limit): (Count<'_, I>, usize),
+        check: impl FnOnce(usize) -> Result<()>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let call = Call {
+            operation: names.operation,
+            stream,
+            context: self.kernel.context(),
+            buffers: &[("items", &items), ("indices", &indices), ("output", &out)],
+            count: count.operand(),
+            written: None,
+            workspace: workspace.states.home(),
+        };
+        let _named = call.check()?;
+        let item_count = ItemCount::new(names, indices.len(), count, &workspace.dummy_count)?;
+        let capacity = item_count.capacity;
+        check(capacity)?;
+        let layout = Layout::new::<T>();
+        let parts = capacity.saturating_mul(layout.size() / layout.align().min(16));
+        let blocks = parts.div_ceil((BLOCK_THREADS * BATCH) as usize);
+        let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let launch = Launch::blocks(blocks.clamp(1, most as usize) as u32, BLOCK_THREADS);
+        let args = CopyParams {
+            items: cuda::reinterpret(items)?,
+            indices,
+            input: item_count.input(),
+            limit: limit as u64,
+            out: cuda::reinterpret_into(out)?,
+            workspace: workspace.states.words.as_view_mut(),
+        };
+        self.kernel.launch(stream, launch, args)
+    }
 }
 
 /// A gather on a GPU: `out[i] = items[indices[i]]`. Thrust: `gather`.
@@ -106,11 +166,7 @@ fn launch<T>(items: usize, multiprocessors: u32) -> Launch {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Gather<T, I: CountWord = u32> {
-    kernel: Kernel<Copy<I>>,
-    multiprocessors: u32,
-    item: PhantomData<fn(T)>,
-}
+pub struct Gather<T, I: CountWord = u32>(CopyKernel<T, I>);
 
 impl<T: Pod, I: CountWord> Gather<T, I> {
     /// Compiles the kernels for items with the size and alignment of `T`, or loads them if compiled earlier.
@@ -126,12 +182,7 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
-        let module = compiler.load(context, &source::<I>(item_layout::<T>()))?;
-        Ok(Self {
-            kernel: module.kernel("gather")?,
-            multiprocessors: cuda::multiprocessors(context)?,
-            item: PhantomData,
-        })
+        CopyKernel::load(compiler, context, "gather").map(Self)
     }
 
     /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
@@ -181,41 +232,13 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
         out: impl IntoViewMut<'a, T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let (items, indices) = (items.into_view(), indices.into_view());
-        let out = out.into_view_mut();
-        let call = Call {
-            operation: NAMES.operation,
-            stream,
-            context: self.kernel.context(),
-            buffers: &[
-                ("items", items.stream()),
-                ("indices", indices.stream()),
-                ("output", out.stream()),
-            ],
-            count: count.home(),
-            written: None,
-            workspace: workspace.states.home(),
-        };
-        call.check()?;
-        let Workspace {
-            states,
-            dummy_count,
-            ..
-        } = workspace;
-        let item_count = ItemCount::new(&NAMES, indices.len(), count, dummy_count)?;
-        check_room(NAMES.output, out.len(), item_count.capacity)?;
-        let capacity = item_count.capacity;
-        let limit = items.len() as u64;
-        let args = (
-            cuda::reinterpret(items)?,
-            indices,
-            item_count.input(),
-            limit,
-            cuda::reinterpret_into(out)?,
-            states.words.as_view_mut(),
-        );
-        let launch = launch::<T>(capacity, self.multiprocessors);
-        self.kernel.launch(stream, launch, args)
+        let items = items.into_view();
+        let (limit, out) = (items.len(), out.into_view_mut());
+        let room = out.len();
+        let check = |capacity| check_room(NAMES.output, room, capacity);
+        let buffers = (items, indices.into_view(), out);
+        self.0
+            .launch(&NAMES, stream, buffers, (count, limit), check, workspace)
     }
 }
 
@@ -243,11 +266,7 @@ impl<T: Pod, I: CountWord> Gather<T, I> {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Scatter<T, I: CountWord = u32> {
-    kernel: Kernel<Copy<I>>,
-    multiprocessors: u32,
-    item: PhantomData<fn(T)>,
-}
+pub struct Scatter<T, I: CountWord = u32>(CopyKernel<T, I>);
 
 impl<T: Pod, I: CountWord> Scatter<T, I> {
     /// Compiles the kernels for items with the size and alignment of `T`, or loads them if compiled earlier.
@@ -263,12 +282,7 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
-        let module = compiler.load(context, &source::<I>(item_layout::<T>()))?;
-        Ok(Self {
-            kernel: module.kernel("scatter")?,
-            multiprocessors: cuda::multiprocessors(context)?,
-            item: PhantomData,
-        })
+        CopyKernel::load(compiler, context, "scatter").map(Self)
     }
 
     /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
@@ -320,39 +334,12 @@ impl<T: Pod, I: CountWord> Scatter<T, I> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let (items, indices) = (items.into_view(), indices.into_view());
-        let out = out.into_view_mut();
-        let call = Call {
-            operation: SCATTER_NAMES.operation,
-            stream,
-            context: self.kernel.context(),
-            buffers: &[
-                ("items", items.stream()),
-                ("indices", indices.stream()),
-                ("output", out.stream()),
-            ],
-            count: count.home(),
-            written: None,
-            workspace: workspace.states.home(),
-        };
-        call.check()?;
-        let Workspace {
-            states,
-            dummy_count,
-            ..
-        } = workspace;
-        let item_count = ItemCount::new(&SCATTER_NAMES, indices.len(), count, dummy_count)?;
-        check_len(SCATTERED, items.len(), indices.len())?;
-        let capacity = item_count.capacity;
-        let limit = out.len() as u64;
-        let args = (
-            cuda::reinterpret(items)?,
-            indices,
-            item_count.input(),
-            limit,
-            cuda::reinterpret_into(out)?,
-            states.words.as_view_mut(),
-        );
-        let launch = launch::<T>(capacity, self.multiprocessors);
-        self.kernel.launch(stream, launch, args)
+        let (lengths, out) = ((items.len(), indices.len()), out.into_view_mut());
+        let limit = out.len();
+        let check = |_| check_len(SCATTERED, lengths.0, lengths.1);
+        let buffers = (items, indices, out);
+        let names = &SCATTER_NAMES;
+        self.0
+            .launch(names, stream, buffers, (count, limit), check, workspace)
     }
 }

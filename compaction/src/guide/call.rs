@@ -117,4 +117,4 @@
 //! # Errors
 //!
 //! Every error is one line that names the object, the cause and, unless it is obvious, the remedy: `the output of
-//! select: room for 3 items where up to 6 may be written`. A call that returns an error has written nothing.
+//! select: room for 3 items where up to 6 may be written; make it longer`. A call that returns an error has written nothing.

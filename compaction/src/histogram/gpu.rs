@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BOUNDS, BinKey, NAMES, Sample, Workspace, check_bins,
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     Count, CountWord, Error, Result,
-    arguments::{Call, ItemCount, check_range, check_room},
-    cuda::{Compiler, IntoView, IntoViewMut, Kernel, Launch, Module, Params, Source},
+    arguments::{Call, ItemCount, Operand, check_range, check_room},
+    cuda::{Compiler, IntoView, IntoViewMut, Kernel, Launch, Module, NamedCall, Params, Source},
     scratch::{Operation, Sizes},
     totals,
 };
@@ -121,18 +121,18 @@ pub struct Histogram<T: Sample, W: CountWord = u32> {
     multiprocessors: u32,
     /// Whether the GPU has enough shared memory for packed counters.
     can_pack: bool,
-    clear: Kernel<Clear<W>>,
-    make_cells: Kernel<MakeCells<T, W>>,
-    celled: Kernel<Celled<T, W>>,
-    even: Kernels<Even<T, W>>,
-    bounds: Kernels<Bounds<T, W>>,
-    keys: Kernels<Keys<T, W>>,
+    clear: Kernel<Clear<'static, W>>,
+    make_cells: Kernel<MakeCells<'static, T, W>>,
+    celled: Kernel<Celled<'static, T, W>>,
+    even: Kernels<Even<'static, T, W>>,
+    bounds: Kernels<Bounds<'static, T, W>>,
+    keys: Kernels<Keys<'static, T, W>>,
 }
 
 /// The checked arguments of a call, without those of the bins.
 struct HistogramCall<'a, T, W> {
     items: CudaView<'a, T>,
-    count: CudaView<'a, u32>,
+    item_count: ItemCount<'a>,
     out: CudaViewMut<'a, W>,
     /// The memory of the cells, if the items are found by cells.
     cells: Option<CudaViewMut<'a, u8>>,
@@ -140,6 +140,7 @@ struct HistogramCall<'a, T, W> {
     counters: Counters,
     bins: Bins,
     launch: Launch,
+    _named: NamedCall,
 }
 
 impl<T: Sample, W: CountWord> Histogram<T, W> {
@@ -251,10 +252,17 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         let even = T::even_bins(range.start, range.end, self.bins)?;
         let out = out.into_view_mut();
         let call = self.call(stream, items.into_view(), count, out, None, workspace)?;
-        let args = (
-            call.items, call.count, even.lower, even.upper, even.scale, even.shift, call.bins,
-            call.out, call.words,
-        );
+        let args = Even {
+            items: call.items,
+            count: call.item_count.words()?,
+            lower: even.lower,
+            upper: even.upper,
+            scale: even.scale,
+            shift: even.shift,
+            bins: call.bins,
+            out: call.out,
+            workspace: call.words,
+        };
         let kernel = &self.even[call.counters as usize];
         kernel.launch(stream, call.launch, args)
     }
@@ -303,20 +311,25 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
             workspace,
         )?;
         let Some(table) = call.cells else {
-            let args = (
-                call.items, call.count, bounds, call.bins, call.out, call.words,
-            );
+            let args = Bounds {
+                items: call.items,
+                count: call.item_count.words()?,
+                bounds,
+                bins: call.bins,
+                out: call.out,
+                workspace: call.words,
+            };
             let kernel = &self.bounds[call.counters as usize];
             return kernel.launch(stream, call.launch, args);
         };
-        let args = (
-            call.items,
-            call.count,
-            table.as_view(),
-            call.bins,
-            call.out,
-            call.words,
-        );
+        let args = Celled {
+            items: call.items,
+            count: call.item_count.words()?,
+            table: table.as_view(),
+            bins: call.bins,
+            out: call.out,
+            workspace: call.words,
+        };
         self.celled.launch(stream, call.launch, args)
     }
 
@@ -352,7 +365,13 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     {
         let out = out.into_view_mut();
         let call = self.call(stream, keys.into_view(), count, out, None, workspace)?;
-        let args = (call.items, call.count, call.bins, call.out, call.words);
+        let args = Keys {
+            items: call.items,
+            count: call.item_count.words()?,
+            bins: call.bins,
+            out: call.out,
+            workspace: call.words,
+        };
         let kernel = &self.keys[call.counters as usize];
         kernel.launch(stream, call.launch, args)
     }
@@ -367,18 +386,20 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         bounds: Option<&CudaView<'_, T::Level>>,
         workspace: &'a mut Workspace,
     ) -> Result<HistogramCall<'a, T, W>> {
-        let mut buffers = vec![("items", items.stream()), ("output", out.stream())];
-        buffers.extend(bounds.map(|bounds| ("bounds", bounds.stream())));
+        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("items", &items), ("output", &out)];
+        if let Some(bounds) = &bounds {
+            buffers.push(("bounds", bounds));
+        }
         let call = Call {
             operation: NAMES.operation,
             stream,
             context: self.clear.context(),
             buffers: &buffers,
-            count: count.home(),
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room(NAMES.output, out.len(), self.bins)?;
         let capacity = item_count.capacity;
@@ -424,20 +445,22 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
             _ if has_totals => {}
             _ => {
                 let clear = Launch::covering(bins, THREADS);
-                let args = (out.slice_mut(..), bins);
+                let args = Clear {
+                    out: out.slice_mut(..),
+                    bins,
+                };
                 self.clear.launch(stream, clear, args)?;
             }
         }
         Ok(HistogramCall {
             items,
-            count: item_count.count,
             out,
             cells: has_cells.then_some(scratch),
             words: states.words.as_view_mut(),
             counters,
             bins: Bins {
                 capacity: capacity as u64,
-                is_given: item_count.is_given.into(),
+                is_given: item_count.is_given().into(),
                 bins,
                 log_replicas,
                 has_totals: has_totals.into(),
@@ -449,6 +472,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
                 log_stride: log_stride.unwrap_or(0),
             },
             launch: Launch::blocks(blocks as u32, THREADS).shared_bytes(shared_bytes),
+            item_count,
+            _named: named,
         })
     }
 
@@ -460,7 +485,12 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         out: CudaViewMut<'_, W>,
         table: CudaViewMut<'_, u8>,
     ) -> Result<()> {
-        let args = (bounds.slice(..), self.bins as u32, out, table);
+        let args = MakeCells {
+            bounds: bounds.slice(..),
+            bins: self.bins as u32,
+            out,
+            table,
+        };
         // A warp makes an entry of the table for each lane but one, and there is an entry behind the last cell.
         let entries = (CELLS + 1).div_ceil(31) * 32;
         let threads = entries.max((self.bins + GROUP) as u32);

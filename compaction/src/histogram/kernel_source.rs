@@ -3,7 +3,7 @@
 use super::Sample;
 use crate::{
     CountWord,
-    cuda::{In, InOut, Source},
+    cuda::{In, InOut, Source, kernel_params},
     layout::Shared,
     look_back, totals,
 };
@@ -35,38 +35,63 @@ crate::shared! {
     }
 }
 
-/// The parameters of the kernels of `even`: `(items, count, lower, upper, scale, shift, bins, out,
-/// workspace)`.
-pub(super) type Even<T, W> = (
-    In<T>,
-    In<u32>,
-    <T as Sample>::Level,
-    <T as Sample>::Level,
-    <T as Sample>::Scale,
-    u32,
-    Bins,
-    InOut<W>,
-    InOut<u64>,
-);
-/// The parameters of the kernels of `bounds`: `(items, count, bounds, bins, out,
-/// workspace)`.
-pub(super) type Bounds<T, W> = (
-    In<T>,
-    In<u32>,
-    In<<T as Sample>::Level>,
-    Bins,
-    InOut<W>,
-    InOut<u64>,
-);
-/// The parameters of the kernels of `keys`: `(items, count, bins, out, workspace)`.
-pub(super) type Keys<T, W> = (In<T>, In<u32>, Bins, InOut<W>, InOut<u64>);
-/// The parameters of the kernel `histogram_cells_packed`: `(items, count, table, bins, out,
-/// workspace)`.
-pub(super) type Celled<T, W> = (In<T>, In<u32>, In<u8>, Bins, InOut<W>, InOut<u64>);
-/// The parameters of the kernel `histogram_clear`: `(out, bins)`.
-pub(super) type Clear<W> = (InOut<W>, u32);
-/// The parameters of the kernel `histogram_cells`: `(bounds, bins, out, table)`.
-pub(super) type MakeCells<T, W> = (In<<T as Sample>::Level>, u32, InOut<W>, InOut<u8>);
+kernel_params! {
+    /// The parameters of the kernels of `even`.
+    pub(super) struct Even<'a, T: Sample, W: CountWord> {
+        items: In<T>,
+        count: In<u32>,
+        lower: <T as Sample>::Level,
+        upper: <T as Sample>::Level,
+        scale: <T as Sample>::Scale,
+        shift: u32,
+        bins: Bins,
+        out: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels of `bounds`.
+    pub(super) struct Bounds<'a, T: Sample, W: CountWord> {
+        items: In<T>,
+        count: In<u32>,
+        bounds: In<<T as Sample>::Level>,
+        bins: Bins,
+        out: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels of `keys`.
+    pub(super) struct Keys<'a, T: Sample, W: CountWord> {
+        items: In<T>,
+        count: In<u32>,
+        bins: Bins,
+        out: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `histogram_cells_packed`.
+    pub(super) struct Celled<'a, T: Sample, W: CountWord> {
+        items: In<T>,
+        count: In<u32>,
+        table: In<u8>,
+        bins: Bins,
+        out: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `histogram_clear`.
+    pub(super) struct Clear<'a, W: CountWord> {
+        out: InOut<W>,
+        bins: u32,
+    }
+
+    /// The parameters of the kernel `histogram_cells`.
+    pub(super) struct MakeCells<'a, T: Sample, W: CountWord> {
+        bounds: In<<T as Sample>::Level>,
+        bins: u32,
+        out: InOut<W>,
+        table: InOut<u8>,
+    }
+}
 
 pub(super) fn source<T: Sample, W: CountWord>() -> Source {
     let text = include_str!("../../kernels/histogram.cu");
@@ -79,17 +104,17 @@ pub(super) fn source<T: Sample, W: CountWord>() -> Source {
         .constant("CELLS", CELLS)
         .constant("CELL_ALIGN", CELL_ALIGN)
         .constant("CELL_TABLE_BYTES", CELL_TABLE_BYTES)
-        .kernel::<Clear<W>>("histogram_clear")
-        .kernel::<MakeCells<T, W>>("histogram_cells")
-        .kernel::<Celled<T, W>>("histogram_cells_packed");
+        .kernel::<Clear<'static, W>>("histogram_clear")
+        .kernel::<MakeCells<'static, T, W>>("histogram_cells")
+        .kernel::<Celled<'static, T, W>>("histogram_cells_packed");
     for name in EVEN {
-        source = source.kernel::<Even<T, W>>(name);
+        source = source.kernel::<Even<'static, T, W>>(name);
     }
     for name in OF_BOUNDS {
-        source = source.kernel::<Bounds<T, W>>(name);
+        source = source.kernel::<Bounds<'static, T, W>>(name);
     }
     for name in OF_KEYS {
-        source = source.kernel::<Keys<T, W>>(name);
+        source = source.kernel::<Keys<'static, T, W>>(name);
     }
     look_back::declare(totals::declare(source))
 }

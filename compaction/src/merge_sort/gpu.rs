@@ -2,13 +2,13 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     NAMES, Workspace,
     kernel_source::{
-        BLOCK_THREADS, Kernels, LARGE_BLOCKS, Plan, SCAN_ITEMS, SortTables, first_splitter_blocks,
-        scratch_bytes, source,
+        BLOCK_THREADS, Buckets, Kernels, LARGE_BLOCKS, Large, Move, OfLevel, Plan, SCAN_ITEMS,
+        Scan, SortTables, first_splitter_blocks, scratch_bytes, source,
     },
 };
 use crate::{
@@ -185,12 +185,12 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.kernels.buckets.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let Workspace {
             states,
             scratch,
@@ -235,33 +235,33 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
                 (_, true) => copy.as_view(),
                 (_, false) => out.as_view(),
             };
-            let args = (
-                from.slice(..),
-                item_count.input(),
+            let args = OfLevel {
+                items: from.slice(..),
+                input: item_count.input(),
                 level,
-                tables.borrow(),
-                words.slice_mut(..),
-            );
+                tables: tables.borrow(),
+                workspace: words.slice_mut(..),
+            };
             let (splitters, launch) = match number {
                 0 => (&self.kernels.first_splitters, first_splitter_blocks::<T>()),
                 _ => (&self.kernels.splitters, level.segments as usize),
             };
             splitters.launch(stream, blocks(launch), args)?;
-            let args = (
-                from.slice(..),
-                item_count.input(),
+            let args = OfLevel {
+                items: from.slice(..),
+                input: item_count.input(),
                 level,
-                tables.borrow(),
-                words.slice_mut(..),
-            );
+                tables: tables.borrow(),
+                workspace: words.slice_mut(..),
+            };
             self.kernels.count.launch(stream, blocks(slots), args)?;
             let entries = slots * level.buckets as usize;
             let launch = blocks(entries.div_ceil((BLOCK_THREADS * SCAN_ITEMS) as usize));
-            let args = (
-                tables.counts.slice_mut(..),
-                entries as u64,
-                words.slice_mut(..),
-            );
+            let args = Scan {
+                counts: tables.counts.slice_mut(..),
+                entries: entries as u64,
+                workspace: words.slice_mut(..),
+            };
             self.kernels.scan.launch(stream, launch, args)?;
             let (from, to) = match (number, to_out) {
                 (0, true) => (items.slice(..), out.slice_mut(..)),
@@ -269,43 +269,43 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
                 (_, true) => (copy.as_view(), out.slice_mut(..)),
                 (_, false) => (out.as_view(), copy.slice_mut(..)),
             };
-            let args = (
-                from,
-                item_count.input(),
+            let args = Move {
+                items: from,
+                input: item_count.input(),
                 level,
-                tables.borrow(),
-                to,
-                words.slice_mut(..),
-            );
+                tables: tables.borrow(),
+                out: to,
+                workspace: words.slice_mut(..),
+            };
             self.kernels
                 .move_items
                 .launch(stream, blocks(slots), args)?;
             std::mem::swap(&mut tables.begins, &mut tables.next_begins);
         }
         let buckets = plan.last_buckets();
-        let args = (
+        let args = Buckets {
             items,
-            item_count.input(),
-            buckets as u32,
-            tables.begins.as_view(),
-            tables.next_begins.slice_mut(..),
-            out.slice_mut(..),
-            copy.slice_mut(..),
-            words.slice_mut(..),
-        );
+            input: item_count.input(),
+            buckets: buckets as u32,
+            begins: tables.begins.as_view(),
+            large: tables.next_begins.slice_mut(..),
+            out: out.slice_mut(..),
+            scratch: copy.slice_mut(..),
+            workspace: words.slice_mut(..),
+        };
         // Two for each bucket, of which the second one is for a large bucket.
         let launch = Launch::blocks((2 * buckets).max(1) as u32, BLOCK_THREADS);
         self.kernels.buckets.launch(stream, launch, args)?;
         if plan.levels == 0 {
             return Ok(());
         }
-        let args = (
-            tables.begins.as_view(),
-            tables.next_begins.as_view(),
+        let args = Large {
+            begins: tables.begins.as_view(),
+            large: tables.next_begins.as_view(),
             out,
-            copy,
-            words,
-        );
+            scratch: copy,
+            workspace: words,
+        };
         let launch = Launch::blocks(buckets.min(LARGE_BLOCKS) as u32, BLOCK_THREADS);
         self.kernels.large.launch(stream, launch, args)
     }

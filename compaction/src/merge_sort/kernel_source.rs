@@ -6,7 +6,7 @@ use super::NAMES;
 use crate::{
     CountWord, Result,
     arguments::Input,
-    cuda::{In, InOut, Kernel, Module, Source},
+    cuda::{In, InOut, Kernel, Module, Source, kernel_params},
     layout::Shared,
     look_back,
     scratch::{Operation, Sizes},
@@ -65,51 +65,66 @@ impl SortTables<'_> {
     }
 }
 
-/// The parameters of the kernels `merge_sort_first_splitters`, `merge_sort_splitters` and `merge_sort_count`: `(items,
-/// input, level, tables, workspace)`.
-type OfLevel<T> = (
-    In<T>,
-    Input<'static>,
-    SortLevel,
-    SortTables<'static>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `merge_sort_scan`: `(counts, entries, workspace)`.
-type Scan = (InOut<u64>, u64, InOut<u64>);
-/// The parameters of the kernel `merge_sort_move`: `(items, input, level, tables, out, workspace)`.
-type Move<T> = (
-    In<T>,
-    Input<'static>,
-    SortLevel,
-    SortTables<'static>,
-    InOut<T>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `merge_sort_buckets`: `(items, input, buckets, begins, large, out, scratch, workspace)`.
-/// `buckets` is the number of buckets in `out`, or 0 if `items` are to be sorted as one.
-type Buckets<T> = (
-    In<T>,
-    Input<'static>,
-    u32,
-    In<u64>,
-    InOut<u64>,
-    InOut<T>,
-    InOut<T>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `merge_sort_large`: `(begins, large, out, scratch, workspace)`.
-type Large<T> = (In<u64>, In<u64>, InOut<T>, InOut<T>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernels `merge_sort_first_splitters`, `merge_sort_splitters` and `merge_sort_count`.
+    pub(super) struct OfLevel<'a, T: Shared> {
+        items: In<T>,
+        input: Input<'static>,
+        level: SortLevel,
+        tables: SortTables<'static>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `merge_sort_scan`.
+    pub(super) struct Scan<'a> {
+        counts: InOut<u64>,
+        entries: u64,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `merge_sort_move`.
+    pub(super) struct Move<'a, T: Shared> {
+        items: In<T>,
+        input: Input<'static>,
+        level: SortLevel,
+        tables: SortTables<'static>,
+        out: InOut<T>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `merge_sort_buckets`. `buckets` is the number of buckets in `out`, or 0 if `items` are
+    /// to be sorted as one.
+    pub(super) struct Buckets<'a, T: Shared> {
+        items: In<T>,
+        input: Input<'static>,
+        buckets: u32,
+        begins: In<u64>,
+        large: InOut<u64>,
+        out: InOut<T>,
+        scratch: InOut<T>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `merge_sort_large`.
+    pub(super) struct Large<'a, T: Shared> {
+        begins: In<u64>,
+        large: In<u64>,
+        out: InOut<T>,
+        scratch: InOut<T>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The loaded kernels.
 #[derive(Debug)]
 pub(super) struct Kernels<T: Shared> {
-    pub(super) first_splitters: Kernel<OfLevel<T>>,
-    pub(super) splitters: Kernel<OfLevel<T>>,
-    pub(super) count: Kernel<OfLevel<T>>,
-    pub(super) scan: Kernel<Scan>,
-    pub(super) move_items: Kernel<Move<T>>,
-    pub(super) buckets: Kernel<Buckets<T>>,
-    pub(super) large: Kernel<Large<T>>,
+    pub(super) first_splitters: Kernel<OfLevel<'static, T>>,
+    pub(super) splitters: Kernel<OfLevel<'static, T>>,
+    pub(super) count: Kernel<OfLevel<'static, T>>,
+    pub(super) scan: Kernel<Scan<'static>>,
+    pub(super) move_items: Kernel<Move<'static, T>>,
+    pub(super) buckets: Kernel<Buckets<'static, T>>,
+    pub(super) large: Kernel<Large<'static, T>>,
 }
 
 impl<T: Shared> Kernels<T> {
@@ -304,12 +319,12 @@ pub(super) fn source<T: Shared, W: CountWord>(path: &str, comparison: &str) -> S
         .constant("BUCKET_BITS", bucket_bits(bytes))
         .constant("BUCKET_ITEMS", bucket_items(bytes) as u32)
         .constant("RANK_LANES", RANK_LANES)
-        .kernel::<OfLevel<T>>("merge_sort_first_splitters")
-        .kernel::<OfLevel<T>>("merge_sort_splitters")
-        .kernel::<OfLevel<T>>("merge_sort_count")
-        .kernel::<Scan>("merge_sort_scan")
-        .kernel::<Move<T>>("merge_sort_move")
-        .kernel::<Buckets<T>>("merge_sort_buckets")
-        .kernel::<Large<T>>("merge_sort_large");
+        .kernel::<OfLevel<'static, T>>("merge_sort_first_splitters")
+        .kernel::<OfLevel<'static, T>>("merge_sort_splitters")
+        .kernel::<OfLevel<'static, T>>("merge_sort_count")
+        .kernel::<Scan<'static>>("merge_sort_scan")
+        .kernel::<Move<'static, T>>("merge_sort_move")
+        .kernel::<Buckets<'static, T>>("merge_sort_buckets")
+        .kernel::<Large<'static, T>>("merge_sort_large");
     look_back::declare(source)
 }

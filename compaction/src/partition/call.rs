@@ -7,25 +7,39 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use crate::{
     Result,
     arguments::{Input, ItemCount},
-    cuda::{self, In, InOut, Kernel, Launch, Module},
+    cuda::{self, In, InOut, Kernel, Launch, Module, NamedCall, kernel_params},
 };
 
-/// The parameters of the kernels `partition_indices` and `partition_classes`: `(flags or keys, input, out,
-/// selected or starts, workspace)`.
-pub(super) type Indices = (In<u8>, Input<'static>, InOut<u32>, InOut<u32>, InOut<u64>);
-/// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, input, counts,
-/// workspace)`.
-pub(super) type CountPortions = (In<u8>, Input<'static>, InOut<u32>, InOut<u64>);
-/// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices: `(flags or
-/// keys, input, counts, out, selected or starts, workspace)`. Indices are passed as bytes.
-pub(super) type MoveIndices = (
-    In<u8>,
-    Input<'static>,
-    In<u32>,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernels `partition_indices` and `partition_classes`. `keys` are flags or keys, and `selected`
+    /// receives the number of selected items or the starts of the classes.
+    pub(super) struct Indices<'a> {
+        keys: In<u8>,
+        input: Input<'static>,
+        out: InOut<u32>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `partition_count` and `partition_count_classes`. `keys` are flags or keys.
+    pub(super) struct CountPortions<'a> {
+        keys: In<u8>,
+        input: Input<'static>,
+        counts: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices, which are
+    /// passed as bytes. Otherwise like [`Indices`].
+    pub(super) struct MoveIndices<'a> {
+        keys: In<u8>,
+        input: Input<'static>,
+        counts: In<u32>,
+        out: InOut<u8>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The validated arguments of a call, as passed to its launches.
 pub(super) struct PartitionCall<'a> {
@@ -39,6 +53,7 @@ pub(super) struct PartitionCall<'a> {
     /// The counts that the first of two launches writes: for each block, its number of selected items, or of keys of
     /// each class.
     pub(super) counts: CudaViewMut<'a, u32>,
+    pub(super) _named: NamedCall,
 }
 
 impl PartitionCall<'_> {
@@ -52,10 +67,10 @@ impl PartitionCall<'_> {
 /// The loaded kernels that write indices.
 #[derive(Debug)]
 pub(super) struct IndexKernels {
-    indices: Kernel<Indices>,
-    count: Kernel<CountPortions>,
+    indices: Kernel<Indices<'static>>,
+    count: Kernel<CountPortions<'static>>,
     /// The kernels that write indices in the second of two launches: of 4 bytes, then of 8 bytes.
-    move_indices: [Kernel<MoveIndices>; 2],
+    move_indices: [Kernel<MoveIndices<'static>>; 2],
 }
 
 impl IndexKernels {
@@ -87,24 +102,24 @@ impl IndexKernels {
         two: Launch,
     ) -> Result<()> {
         if let (Some(capacity), false) = (call.capacity_of_one_launch(), wide) {
-            let args = (
-                call.keys,
-                call.item_count.input(),
-                cuda::reinterpret_mut(&mut out)?,
-                call.selected,
-                call.words,
-            );
+            let args = Indices {
+                keys: call.keys,
+                input: call.item_count.input(),
+                out: cuda::reinterpret_mut(&mut out)?,
+                selected: call.selected,
+                workspace: call.words,
+            };
             return self.indices.launch(stream, one(capacity), args);
         }
         self.count(stream, &mut call, two)?;
-        let args = (
-            call.keys,
-            call.item_count.input(),
-            call.counts.as_view(),
+        let args = MoveIndices {
+            keys: call.keys,
+            input: call.item_count.input(),
+            counts: call.counts.as_view(),
             out,
-            call.selected,
-            call.words,
-        );
+            selected: call.selected,
+            workspace: call.words,
+        };
         self.move_indices[usize::from(wide)].launch(stream, two, args)
     }
 
@@ -115,12 +130,12 @@ impl IndexKernels {
         call: &mut PartitionCall<'_>,
         launch: Launch,
     ) -> Result<()> {
-        let args = (
-            call.keys.slice(..),
-            call.item_count.input(),
-            call.counts.slice_mut(..),
-            call.words.slice_mut(..),
-        );
+        let args = CountPortions {
+            keys: call.keys.slice(..),
+            input: call.item_count.input(),
+            counts: call.counts.slice_mut(..),
+            workspace: call.words.slice_mut(..),
+        };
         self.count.launch(stream, launch, args)
     }
 }

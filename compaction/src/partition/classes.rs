@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     CLASS_TILE_ITEMS, STARTS, Workspace,
@@ -54,10 +54,10 @@ fn source(classes: u32) -> Result<Source> {
         .constant("CHUNK_BITS", CHUNK_BITS)
         .constant("LAST_EPOCH", LAST_CLASS_EPOCH)
         .shared::<Control>()
-        .kernel::<Indices>("partition_classes")
-        .kernel::<CountPortions>("partition_count_classes")
-        .kernel::<MoveIndices>("partition_move_classes")
-        .kernel::<MoveIndices>("partition_move_wide_classes"))
+        .kernel::<Indices<'static>>("partition_classes")
+        .kernel::<CountPortions<'static>>("partition_count_classes")
+        .kernel::<MoveIndices<'static>>("partition_move_classes")
+        .kernel::<MoveIndices<'static>>("partition_move_wide_classes"))
 }
 
 /// The stable partition into up to 256 classes on a GPU, by keys of one byte.
@@ -200,16 +200,12 @@ impl Classes {
             operation: NAMES.operation,
             stream,
             context: self.indices.context(),
-            buffers: &[
-                ("keys", keys.stream()),
-                ("output", out.stream()),
-                ("starts", starts.stream()),
-            ],
-            count: count.home(),
+            buffers: &[("keys", &keys), ("output", &out), ("starts", &starts)],
+            count: count.operand(),
             written: None,
             workspace: workspace.classes.home(),
         };
-        call.check()?;
+        let named = call.check()?;
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, keys.len(), count, &workspace.dummy_count)?;
         let what = || "the keys of partition".to_owned();
@@ -224,6 +220,7 @@ impl Classes {
             selected: cuda::reinterpret_mut(starts)?,
             words: workspace.classes.words.as_view_mut(),
             counts: workspace.class_counts.as_view_mut(),
+            _named: named,
         };
         let blocks = two_launch_blocks(
             call.item_count.capacity,

@@ -3,7 +3,7 @@
 use std::{alloc::Layout, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, NAMES, TILE_ITEMS, Workspace,
@@ -14,34 +14,39 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        Call, Input, ItemCount, check_room, check_words, check_workspace, is_wide, room_for_count,
+        Call, Input, ItemCount, Operands, check_room, check_words, check_workspace, is_wide,
+        room_for_count,
     },
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source},
+    cuda::{
+        self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source,
+        kernel_params,
+    },
     look_back,
     select::{KernelsByLayout, item_constants, item_layout},
 };
 
-/// The parameters of the kernel `partition_items`: `(items, flags, input, out, selected, workspace)`, with items as
-/// bytes.
-type Items = (
-    In<u8>,
-    In<u8>,
-    Input<'static>,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `partition_move_items`: the items as bytes, followed by the parameters of
-/// [`MoveIndices`]. `out` receives items instead of indices.
-type MoveItems = (
-    In<u8>,
-    In<u8>,
-    Input<'static>,
-    In<u32>,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `partition_items`, with items as bytes.
+    struct Items<'a> {
+        items: In<u8>,
+        flags: In<u8>,
+        input: Input<'static>,
+        out: InOut<u8>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `partition_move_items`, with items as bytes.
+    struct MoveItems<'a> {
+        items: In<u8>,
+        flags: In<u8>,
+        input: Input<'static>,
+        counts: In<u32>,
+        out: InOut<u8>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// Returns the kernel file of [`Partition`], for indices and for items with this size and alignment.
 fn source(layout: Layout) -> Source {
@@ -52,12 +57,12 @@ fn source(layout: Layout) -> Source {
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR);
     look_back::declare(item_constants(source, layout))
-        .kernel::<Indices>("partition_indices")
-        .kernel::<Items>("partition_items")
-        .kernel::<CountPortions>("partition_count")
-        .kernel::<MoveIndices>("partition_move_indices")
-        .kernel::<MoveIndices>("partition_move_wide_indices")
-        .kernel::<MoveItems>("partition_move_items")
+        .kernel::<Indices<'static>>("partition_indices")
+        .kernel::<Items<'static>>("partition_items")
+        .kernel::<CountPortions<'static>>("partition_count")
+        .kernel::<MoveIndices<'static>>("partition_move_indices")
+        .kernel::<MoveIndices<'static>>("partition_move_wide_indices")
+        .kernel::<MoveItems<'static>>("partition_move_items")
 }
 
 /// The stable partition in two parts on a GPU, by flags.
@@ -94,8 +99,8 @@ pub struct Partition {
 /// The loaded kernels of [`Partition`] that move items of one size and alignment.
 #[derive(Debug)]
 struct ItemKernels {
-    items: Kernel<Items>,
-    move_items: Kernel<MoveItems>,
+    items: Kernel<Items<'static>>,
+    move_items: Kernel<MoveItems<'static>>,
 }
 
 impl ItemKernels {
@@ -200,8 +205,8 @@ impl Partition {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
-        let buffers = [("flags", flags.stream()), ("output", out.stream())];
-        let call = self.call::<W>(stream, &buffers, flags, count, selected, workspace)?;
+        let buffers: &Operands<'_> = &[("flags", &flags), ("output", &out)];
+        let call = self.call::<W>(stream, buffers, flags, count, selected, workspace)?;
         check_words::<I>(NAMES.output, call.item_count.capacity)?;
         check_room(NAMES.output, out.len(), call.item_count.capacity)?;
         let out = (cuda::reinterpret_mut(out)?, is_wide::<I>());
@@ -255,12 +260,8 @@ impl Partition {
     ) -> Result<()> {
         let (items, flags) = (&items.into_view(), &flags.into_view());
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
-        let buffers = [
-            ("items", items.stream()),
-            ("flags", flags.stream()),
-            ("output", out.stream()),
-        ];
-        let call = self.call(stream, &buffers, flags, count, selected, workspace)?;
+        let buffers: &Operands<'_> = &[("items", &items), ("flags", &flags), ("output", &out)];
+        let call = self.call(stream, buffers, flags, count, selected, workspace)?;
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
         self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)
     }
@@ -281,29 +282,29 @@ impl Partition {
             call.item_count.capacity,
         )?;
         if let Some(capacity) = call.capacity_of_one_launch() {
-            let args = (
+            let args = Items {
                 items,
-                call.keys,
-                call.item_count.input(),
+                flags: call.keys,
+                input: call.item_count.input(),
                 out,
-                call.selected,
-                call.words,
-            );
+                selected: call.selected,
+                workspace: call.words,
+            };
             return kernels
                 .items
                 .launch(stream, self.one_launch(capacity), args);
         }
         let launch = self.two_launches(call.item_count.capacity);
         self.indices.count(stream, &mut call, launch)?;
-        let args = (
+        let args = MoveItems {
             items,
-            call.keys,
-            call.item_count.input(),
-            call.counts.as_view(),
+            flags: call.keys,
+            input: call.item_count.input(),
+            counts: call.counts.as_view(),
             out,
-            call.selected,
-            call.words,
-        );
+            selected: call.selected,
+            workspace: call.words,
+        };
         kernels.move_items.launch(stream, launch, args)
     }
 
@@ -334,11 +335,11 @@ impl Partition {
     }
 
     /// Checks the arguments of a call and collects those that its launches need. `buffers` names its buffers besides the
-    /// counts, with their streams.
+    /// counts.
     fn call<'a, W: CountWord>(
         &self,
         stream: &CudaStream,
-        buffers: &[(&'static str, &Arc<CudaStream>)],
+        buffers: &Operands<'_>,
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
@@ -349,11 +350,11 @@ impl Partition {
             stream,
             context: &self.context,
             buffers,
-            count: count.home(),
-            written: Some(selected.stream()),
+            count: count.operand(),
+            written: Some(&selected),
             workspace: workspace.flags.home(),
         };
-        call.check()?;
+        let named = call.check()?;
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || "the items of partition".to_owned();
@@ -364,6 +365,7 @@ impl Partition {
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.flags.words.as_view_mut(),
             counts: workspace.flag_counts.as_view_mut(),
+            _named: named,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DeviceSlice};
+use cudarc::driver::CudaStream;
 
 use super::{
     Key, NAMES, Order, RadixSort, Strategy, Workspace,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{check_room, check_words},
+    arguments::{Operands, check_room, check_words},
     cuda::{IntoView, IntoViewMut, Source},
 };
 
@@ -57,12 +57,12 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let keys_out = &mut keys_out.into_view_mut();
         let indices_out = &mut indices_out.into_view_mut();
         let parts = workspace.parts();
-        let buffers = [
-            ("keys", keys.stream()),
-            ("keys output", keys_out.stream()),
-            ("indices output", indices_out.stream()),
+        let buffers: &Operands<'_> = &[
+            ("keys", &keys),
+            ("keys output", &keys_out),
+            ("indices output", &indices_out),
         ];
-        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
+        let (item_count, _named) = self.item_count(stream, buffers, keys, count, &parts)?;
         check_words::<I>(NAMES.input, item_count.capacity)?;
         for room in [keys_out.len(), indices_out.len()] {
             check_room(NAMES.output, room, item_count.capacity)?;

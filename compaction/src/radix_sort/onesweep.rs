@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Result,
     arguments::Input,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    cuda::{In, InOut, Kernel, Launch, Module, Source, kernel_params},
 };
 
 /// Threads per block of the kernels `radix_sort_count` and `radix_sort_onesweep`.
@@ -68,31 +68,32 @@ pub(super) const fn bins(key_bytes: usize) -> usize {
 /// half and writes the other.
 pub(super) const NEXT_BINS: usize = 2 * BINS;
 
-/// The parameters of the kernel `radix_sort_count`: `(keys, input, begin, end, counts, starts, finished, workspace)`. It
-/// counts the digits of the bits `begin..end`.
-type CountDigits = (
-    In<u8>,
-    Input<'static>,
-    u32,
-    u32,
-    InOut<u64>,
-    InOut<u64>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernels `radix_sort_onesweep` and `radix_sort_onesweep_indices`: `(moved, input, portion, begin,
-/// end, starts, next_starts, workspace)`. `portion` is the index of the launch's first key, and `begin` the lowest bit of
-/// the pass's digit, of which only bits below `end` count.
-type Sweep = (
-    Moved<'static>,
-    Input<'static>,
-    u64,
-    u32,
-    u32,
-    In<u64>,
-    InOut<u64>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `radix_sort_count`, which counts the digits of the bits `begin..end`.
+    struct CountDigits<'a> {
+        keys: In<u8>,
+        input: Input<'static>,
+        begin: u32,
+        end: u32,
+        counts: InOut<u64>,
+        starts: InOut<u64>,
+        finished: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `radix_sort_onesweep` and `radix_sort_onesweep_indices`. `portion` is the index of
+    /// the launch's first key, and `begin` the lowest bit of the pass's digit, of which only bits below `end` count.
+    struct Sweep<'a> {
+        moved: Moved<'static>,
+        input: Input<'static>,
+        portion: u64,
+        begin: u32,
+        end: u32,
+        starts: In<u64>,
+        next_starts: InOut<u64>,
+        workspace: InOut<u64>,
+    }
+}
 
 pub(super) fn source(order: Order, types: SortTypes) -> Source {
     let items = items_per_thread(types.key_bytes, types.value_bytes);
@@ -108,12 +109,12 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
     .constant("COUNT_BATCH", COUNT_BATCH)
     .constant("PORTION_TILES", PORTION_TILES)
     .constant("WIDE", types.has_wide_counts.into())
-    .kernel::<CountDigits>("radix_sort_count")
-    .kernel::<Sweep>("radix_sort_onesweep");
+    .kernel::<CountDigits<'static>>("radix_sort_count")
+    .kernel::<Sweep<'static>>("radix_sort_onesweep");
     let source = match types.makes_indices {
         true => source
             .define("MAKES_INDICES", "")
-            .kernel::<Sweep>("radix_sort_onesweep_indices"),
+            .kernel::<Sweep<'static>>("radix_sort_onesweep_indices"),
         false => source,
     };
     types.declare(source, order)
@@ -123,9 +124,9 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
 /// `radix_sort_onesweep_indices` is the first pass of an argsort.
 #[derive(Debug)]
 pub(super) struct Onesweep {
-    count: Kernel<CountDigits>,
-    first_sweep: Kernel<Sweep>,
-    sweep: Kernel<Sweep>,
+    count: Kernel<CountDigits<'static>>,
+    first_sweep: Kernel<Sweep<'static>>,
+    sweep: Kernel<Sweep<'static>>,
     multiprocessors: u32,
     tile_items: u32,
 }
@@ -155,16 +156,16 @@ impl Onesweep {
         let counters = (call.item_count.capacity as u64).div_ceil((COUNT_BATCH * THREADS).into());
         let max_blocks = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = counters.clamp(1, max_blocks.into()) as u32;
-        let args = (
-            call.keys.input.slice(..),
-            call.item_count.input(),
+        let args = CountDigits {
+            keys: call.keys.input.slice(..),
+            input: call.item_count.input(),
             begin,
             end,
-            tables.counts.slice_mut(..),
-            tables.starts.slice_mut(..),
-            tables.finished.slice_mut(..),
-            tables.onesweep.slice_mut(..),
-        );
+            counts: tables.counts.slice_mut(..),
+            starts: tables.starts.slice_mut(..),
+            finished: tables.finished.slice_mut(..),
+            workspace: tables.onesweep.slice_mut(..),
+        };
         self.count
             .launch(stream, Launch::blocks(blocks, THREADS), args)?;
 
@@ -210,16 +211,16 @@ impl Onesweep {
                 keys_out: keys_out.slice_mut(..),
                 values_out: values_out.slice_mut(..),
             };
-            let args = (
+            let args = Sweep {
                 moved,
-                call.item_count.input(),
-                first_tile * u64::from(self.tile_items),
-                call.bits.start + pass * DIGIT_BITS,
-                call.bits.end,
+                input: call.item_count.input(),
+                portion: first_tile * u64::from(self.tile_items),
+                begin: call.bits.start + pass * DIGIT_BITS,
+                end: call.bits.end,
                 starts,
-                to,
-                tables.onesweep.slice_mut(..),
-            );
+                next_starts: to,
+                workspace: tables.onesweep.slice_mut(..),
+            };
             let blocks = (tiles - first_tile).min(PORTION_TILES.into()) as u32;
             let kernel = if pass == 0 {
                 &self.first_sweep

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Key, NAMES, Order, Strategy, Workspace, check_bits, check_values,
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room, check_workspace},
-    cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, Source},
+    arguments::{Call, ItemCount, Operands, check_room, check_workspace},
+    cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, NamedCall, Source},
 };
 
 /// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
@@ -246,8 +246,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let keys = &keys.into_view();
         let out = &mut out.into_view_mut();
         let parts = workspace.parts();
-        let buffers = [("keys", keys.stream()), ("output", out.stream())];
-        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
+        let buffers: &Operands<'_> = &[("keys", &keys), ("output", &out)];
+        let (item_count, _named) = self.item_count(stream, buffers, keys, count, &parts)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         let kernels = self.kernels(0)?;
         let [absent, absent_out, absent_scratch] = parts.absent;
@@ -310,13 +310,13 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         );
         const { check_value::<V>() };
         let parts = workspace.parts();
-        let buffers = [
-            ("keys", keys.stream()),
-            ("values", values.stream()),
-            ("keys output", keys_out.stream()),
-            ("values output", values_out.stream()),
+        let buffers: &Operands<'_> = &[
+            ("keys", &keys),
+            ("values", &values),
+            ("keys output", &keys_out),
+            ("values output", &values_out),
         ];
-        let item_count = self.item_count(stream, &buffers, keys, count, &parts)?;
+        let (item_count, _named) = self.item_count(stream, buffers, keys, count, &parts)?;
         check_values(keys.len(), values.len())?;
         for room in [keys_out.len(), values_out.len()] {
             check_room(NAMES.output, room, item_count.capacity)?;
@@ -381,30 +381,29 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         vec![source(order, strategy, types)]
     }
 
-    /// Checks the objects of a call, and a count against the keys and the workspace. `buffers` names the buffers, with
-    /// their streams.
+    /// Checks the objects of a call, and a count against the keys and the workspace. `buffers` names the buffers.
     pub(super) fn item_count<'a>(
         &self,
         stream: &CudaStream,
-        buffers: &[(&'static str, &Arc<CudaStream>)],
+        buffers: &Operands<'_>,
         keys: &CudaView<'_, K>,
         count: Count<'a, W>,
         parts: &Parts<'a>,
-    ) -> Result<ItemCount<'a>> {
+    ) -> Result<(ItemCount<'a>, NamedCall)> {
         let call = Call {
             operation: NAMES.operation,
             stream,
             context: &self.context,
             buffers,
-            count: count.home(),
+            count: count.operand(),
             written: None,
             workspace: parts.dummy_count.home(),
         };
-        call.check()?;
+        let named = call.check()?;
         let item_count = ItemCount::new(&NAMES, keys.len(), count, parts.dummy_count)?;
         let what = || "the keys of radix_sort".to_owned();
         check_workspace(what, parts.capacity, item_count.capacity)?;
-        Ok(item_count)
+        Ok((item_count, named))
     }
 
     /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4,

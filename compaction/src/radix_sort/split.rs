@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Result,
     arguments::Input,
-    cuda::{self, In, InOut, Kernel, Launch, Module, Source},
+    cuda::{self, In, InOut, Kernel, Launch, Module, Source, kernel_params},
 };
 
 /// Threads per block of the kernels `radix_sort_zeros` and `radix_sort_split`.
@@ -40,20 +40,33 @@ pub(super) fn portions(items: usize) -> usize {
     items.div_ceil(PORTION_ITEMS as usize).max(1)
 }
 
-/// The parameters of the kernel `radix_sort_zeros`: `(keys, input, zeros, workspace)`. It adds to `zeros[bit]` the number
-/// of keys in which the bit is zero.
-type Zeros = (In<u8>, Input<'static>, InOut<u64>, InOut<u64>);
-/// The parameters of the kernel `radix_sort_split`: `(moved, input, split, zeros, portion_zeros, workspace)`.
-type SplitParams = (
-    Moved<'static>,
-    Input<'static>,
-    Split,
-    In<u64>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `radix_sort_indices`: `(input, indices, workspace)`. It writes the indices of the keys.
-type MakeIndices = (Input<'static>, InOut<u8>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernel `radix_sort_zeros`, which adds to `zeros[bit]` the number of keys in which the bit is
+    /// zero.
+    struct Zeros<'a> {
+        keys: In<u8>,
+        input: Input<'static>,
+        zeros: InOut<u64>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `radix_sort_split`.
+    struct SplitParams<'a> {
+        moved: Moved<'static>,
+        input: Input<'static>,
+        split: Split,
+        zeros: In<u64>,
+        portion_zeros: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `radix_sort_indices`, which writes the indices of the keys.
+    struct MakeIndices<'a> {
+        input: Input<'static>,
+        indices: InOut<u8>,
+        workspace: InOut<u64>,
+    }
+}
 
 crate::shared! {
     /// The bit of a pass, and the keys of a launch. `kernels/radix_sort_split.cu` documents the fields.
@@ -72,12 +85,12 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
     .constant("BLOCK_THREADS", THREADS)
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR)
     .constant("PORTION_ITEMS", PORTION_ITEMS)
-    .kernel::<Zeros>("radix_sort_zeros")
-    .kernel::<SplitParams>("radix_sort_split");
+    .kernel::<Zeros<'static>>("radix_sort_zeros")
+    .kernel::<SplitParams<'static>>("radix_sort_split");
     let source = match types.makes_indices {
         true => source
             .define("MAKES_INDICES", "")
-            .kernel::<MakeIndices>("radix_sort_indices"),
+            .kernel::<MakeIndices<'static>>("radix_sort_indices"),
         false => source,
     };
     types.declare(source, order)
@@ -87,10 +100,10 @@ pub(super) fn source(order: Order, types: SortTypes) -> Source {
 /// one bit.
 #[derive(Debug)]
 pub(super) struct SplitKernels {
-    zeros: Kernel<Zeros>,
-    split: Kernel<SplitParams>,
+    zeros: Kernel<Zeros<'static>>,
+    split: Kernel<SplitParams<'static>>,
     /// The kernel that makes the values of an argsort, and `None` if the values are given.
-    indices: Option<Kernel<MakeIndices>>,
+    indices: Option<Kernel<MakeIndices<'static>>>,
     multiprocessors: u32,
 }
 
@@ -116,12 +129,12 @@ impl SplitKernels {
         let items = call.item_count.capacity;
         if portions(items) > 1 {
             cuda::clear(stream, &mut tables.zeros)?;
-            let args = (
-                call.keys.input.slice(..),
-                call.item_count.input(),
-                tables.zeros.slice_mut(..),
-                tables.split.slice_mut(..),
-            );
+            let args = Zeros {
+                keys: call.keys.input.slice(..),
+                input: call.item_count.input(),
+                zeros: tables.zeros.slice_mut(..),
+                workspace: tables.split.slice_mut(..),
+            };
             let blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
             self.zeros
                 .launch(stream, Launch::blocks(blocks, THREADS), args)?;
@@ -132,11 +145,11 @@ impl SplitKernels {
             bits => bits.clone(),
         };
         if let Some(make_indices) = &self.indices {
-            let args = (
-                call.item_count.input(),
-                call.values.source(bits.end - 1 - bits.start),
-                tables.split.slice_mut(..),
-            );
+            let args = MakeIndices {
+                input: call.item_count.input(),
+                indices: call.values.source(bits.end - 1 - bits.start),
+                workspace: tables.split.slice_mut(..),
+            };
             let blocks = chunks(items, self.multiprocessors);
             make_indices.launch(stream, Launch::blocks(blocks, THREADS), args)?;
         }
@@ -182,14 +195,14 @@ impl SplitKernels {
                 number: portion as u32,
                 bit,
             };
-            let args = (
+            let args = SplitParams {
                 moved,
-                call.item_count.input(),
+                input: call.item_count.input(),
                 split,
-                tables.zeros.slice(..),
-                tables.portion_zeros.slice_mut(..),
-                tables.split.slice_mut(..),
-            );
+                zeros: tables.zeros.slice(..),
+                portion_zeros: tables.portion_zeros.slice_mut(..),
+                workspace: tables.split.slice_mut(..),
+            };
             let here = (items - begin).min(PORTION_ITEMS as usize);
             let blocks = chunks(here, self.multiprocessors);
             self.split

@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{Extreme, Item, NAMES, Workspace, gpu::launch, kernel_source::of_items};
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room},
-    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{Call, InputParams, ItemCount, check_room},
+    cuda::{Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
 };
 
-/// The parameters of the kernel `reduce_arg`: `(items, count, capacity, is_given, index, value, workspace)`. There are
-/// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
-type Arg<T, W> = (In<T>, In<u32>, u64, u32, InOut<W>, InOut<T>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernel `reduce_arg`.
+    struct ArgParams<'a, T: Item, W: CountWord> {
+        items: In<T>,
+        input: Flat<InputParams<'static>>,
+        index: InOut<W>,
+        value: InOut<T>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// A search on a GPU for the smallest or the largest item and its index. CUB: `DeviceReduce::ArgMin` and `ArgMax`.
 ///
@@ -38,7 +45,7 @@ type Arg<T, W> = (In<T>, In<u32>, u64, u32, InOut<W>, InOut<T>, InOut<u64>);
 #[derive(Debug)]
 pub struct ArgReduce<T: Item, W: CountWord = u32> {
     extreme: Extreme,
-    kernel: Kernel<Arg<T, W>>,
+    kernel: Kernel<ArgParams<'static, T, W>>,
 }
 
 impl<T: Item, W: CountWord> ArgReduce<T, W> {
@@ -125,37 +132,31 @@ impl<T: Item, W: CountWord> ArgReduce<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.kernel.context(),
-            buffers: &[
-                ("items", items.stream()),
-                ("index", index.stream()),
-                ("output", value.stream()),
-            ],
-            count: count.home(),
+            buffers: &[("items", &items), ("index", &index), ("output", &value)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room("the index that reduce writes", index.len(), 1)?;
         check_room(NAMES.output, value.len(), 1)?;
         workspace.check_capacity(item_count.capacity)?;
         let launch = launch(&item_count, size_of::<T>());
-        let args = (
-            items.slice(..),
-            item_count.count,
-            item_count.capacity as u64,
-            u32::from(item_count.is_given),
-            index.slice_mut(..),
-            value.slice_mut(..),
-            workspace.states.words.as_view_mut(),
-        );
+        let args = ArgParams {
+            items: items.slice(..),
+            input: item_count.params(),
+            index: index.slice_mut(..),
+            value: value.slice_mut(..),
+            workspace: workspace.states.words.as_view_mut(),
+        };
         self.kernel.launch(stream, launch, args)
     }
 }
 
 fn source<T: Item, W: CountWord>(extreme: Extreme) -> Source {
     let text = include_str!("../../kernels/reduce_arg.cu");
-    let source =
-        Source::new("compaction/kernels/reduce_arg.cu", text).kernel::<Arg<T, W>>("reduce_arg");
+    let source = Source::new("compaction/kernels/reduce_arg.cu", text)
+        .kernel::<ArgParams<'static, T, W>>("reduce_arg");
     of_items::<T, W>(source).define("OPERATOR", extreme.operator().cuda_name())
 }

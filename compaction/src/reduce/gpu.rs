@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     BLOCK_THREADS, BLOCK_WARPS, Item, MAX_BLOCKS, NAMES, Operator, Workspace,
@@ -10,14 +10,23 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room},
-    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    arguments::{Call, InputParams, ItemCount, check_room},
+    cuda::{
+        Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
+    },
     monoid::operator_header,
 };
 
-/// The parameters of the kernel `reduce`: `(items, count, capacity, is_given, initial, out, workspace)`. There are
-/// exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to `capacity`.
-type All<T> = (In<T>, In<u32>, u64, u32, T, InOut<T>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernel `reduce`.
+    struct ReduceParams<'a, T: Item> {
+        items: In<T>,
+        input: Flat<InputParams<'static>>,
+        initial: T,
+        out: InOut<T>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// A reduction on a GPU by one operator. CUB: `DeviceReduce::Sum`, `Min` and `Max`.
 ///
@@ -45,7 +54,7 @@ type All<T> = (In<T>, In<u32>, u64, u32, T, InOut<T>, InOut<u64>);
 pub struct Reduce<T: Item, W: CountWord = u32> {
     operator: Operator,
     initial: T,
-    kernel: Kernel<All<T>>,
+    kernel: Kernel<ReduceParams<'static, T>>,
     word: std::marker::PhantomData<fn(W)>,
 }
 
@@ -160,25 +169,23 @@ impl<T: Item, W: CountWord> Reduce<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.kernel.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room(NAMES.output, out.len(), 1)?;
         workspace.check_capacity(item_count.capacity)?;
         let launch = launch(&item_count, size_of::<T>());
-        let args = (
-            items.slice(..),
-            item_count.count,
-            item_count.capacity as u64,
-            u32::from(item_count.is_given),
-            self.initial,
-            out.slice_mut(..),
-            workspace.states.words.as_view_mut(),
-        );
+        let args = ReduceParams {
+            items: items.slice(..),
+            input: item_count.params(),
+            initial: self.initial,
+            out: out.slice_mut(..),
+            workspace: workspace.states.words.as_view_mut(),
+        };
         self.kernel.launch(stream, launch, args)
     }
 }
@@ -186,7 +193,7 @@ impl<T: Item, W: CountWord> Reduce<T, W> {
 /// Returns a launch with a block for each block of the tree over the items, of `bytes` bytes each.
 pub(crate) fn launch(item_count: &ItemCount<'_>, bytes: usize) -> Launch {
     let capacity = item_count.capacity;
-    let blocks = if item_count.is_given {
+    let blocks = if item_count.is_given() {
         Plan::new(capacity, bytes).blocks
     } else {
         // Fewer items may have more blocks, because each warp then has fewer segments.
@@ -204,6 +211,6 @@ pub(crate) fn kernel_file() -> Source {
 }
 
 fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
-    let source = kernel_file().kernel::<All<T>>("reduce");
+    let source = kernel_file().kernel::<ReduceParams<'static, T>>("reduce");
     operator_header::<T>(of_items::<T, W>(source), operator)
 }

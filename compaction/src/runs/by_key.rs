@@ -3,35 +3,33 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
-    Item, NAMES, Operator, Workspace, check_values,
+    Item, Operator, REDUCE_BY_KEY, Workspace,
     kernel_source::{check, of_keys},
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, room_for_count},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{Call, InputParams, room_for_count},
+    cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     monoid::operator_header,
     select::item_layout,
     tiles::{rows, tile_items},
 };
 
-/// The parameters of the kernel `reduce_by_key`: `(keys, values, count, capacity, is_given, keys_out, values_out, runs,
-/// workspace)`, with keys as bytes. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains
-/// their number, clamped to `capacity`.
-type ByKey<V, W> = (
-    In<u8>,
-    In<V>,
-    In<u32>,
-    u64,
-    u32,
-    InOut<u8>,
-    InOut<V>,
-    InOut<W>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `reduce_by_key`, with keys as bytes.
+    struct ByKeyParams<'a, V: Item, W: CountWord> {
+        keys: In<u8>,
+        values: In<V>,
+        input: Flat<InputParams<'static>>,
+        keys_out: InOut<u8>,
+        values_out: InOut<V>,
+        runs: InOut<W>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The reduction of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceReduce::ReduceByKey`.
 ///
@@ -58,7 +56,7 @@ type ByKey<V, W> = (
 #[derive(Debug)]
 pub struct ReduceByKey<K: Pod, V: Item, W: CountWord = u32> {
     operator: Operator,
-    kernel: Kernel<ByKey<V, W>>,
+    kernel: Kernel<ByKeyParams<'static, V, W>>,
     types: PhantomData<fn(K)>,
 }
 
@@ -154,35 +152,34 @@ impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
         let values_out = values_out.into_view_mut();
         let runs = &mut runs.into_view_mut();
         let call = Call {
-            operation: "reduce_by_key",
+            operation: REDUCE_BY_KEY.keys.operation,
             stream,
             context: self.kernel.context(),
             buffers: &[
-                ("keys", keys.stream()),
-                ("values", values.stream()),
-                ("keys output", keys_out.stream()),
-                ("values output", values_out.stream()),
+                ("keys", &keys),
+                ("values", &values),
+                ("keys output", &keys_out),
+                ("values output", &values_out),
             ],
-            count: count.home(),
-            written: Some(runs.stream()),
+            count: count.operand(),
+            written: Some(&runs),
             workspace: workspace.states.home(),
         };
-        call.check()?;
-        check_values(keys.len(), values.len())?;
+        let _named = call.check()?;
+        REDUCE_BY_KEY.check_values(keys.len(), values.len())?;
+        let names = &REDUCE_BY_KEY.keys;
         let room = keys_out.len().min(values_out.len());
         let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));
-        let checked = check(keys.len(), count, room, tile, workspace)?;
-        let args = (
-            cuda::reinterpret(keys.slice(..))?,
+        let checked = check(names, keys.len(), count, room, tile, workspace)?;
+        let args = ByKeyParams {
+            keys: cuda::reinterpret(keys.slice(..))?,
             values,
-            checked.item_count.count,
-            checked.item_count.capacity as u64,
-            u32::from(checked.item_count.is_given),
-            cuda::reinterpret_mut(keys_out)?,
+            input: checked.item_count.params(),
+            keys_out: cuda::reinterpret_mut(keys_out)?,
             values_out,
-            room_for_count(&NAMES, runs)?,
-            checked.words,
-        );
+            runs: room_for_count(names, runs)?,
+            workspace: checked.words,
+        };
         self.kernel.launch(stream, checked.launch, args)
     }
 }
@@ -190,7 +187,7 @@ impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
 fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
     let path = "compaction/kernels/reduce_by_key.cu";
     let text = include_str!("../../kernels/reduce_by_key.cu");
-    let source = Source::new(path, text).kernel::<ByKey<V, W>>("reduce_by_key");
+    let source = Source::new(path, text).kernel::<ByKeyParams<'static, V, W>>("reduce_by_key");
     let bytes = keys.size() + size_of::<V>();
     let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
     operator_header::<V>(source, operator)

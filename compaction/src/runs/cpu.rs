@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ops::Range};
 use bytemuck::Pod;
 
 use super::{
-    Item, NAMES, Operator, check_values,
+    Item, LENGTHS, Operator, PairNames, REDUCE_BY_KEY, SCAN_BY_KEY, UNIQUE, UNIQUE_BY_KEY,
     cpu_chunks::{Output, heads, is_head, ranges},
 };
 use crate::{
@@ -22,6 +22,19 @@ use crate::{
 
 /// Items per chunk that a thread processes at a time, where the result does not depend on it.
 const CHUNK_ITEMS: usize = 1 << 15;
+
+impl PairNames {
+    /// Checks that there are as many values as keys, and that both outputs have room for as many.
+    fn check_pairs<K, V>(
+        &self,
+        (keys, values): (&[K], &[V]),
+        (keys_out, values_out): (&[K], &[V]),
+    ) -> Result<()> {
+        self.check_values(keys.len(), values.len())?;
+        let room = keys_out.len().min(values_out.len());
+        check_room(self.keys.output, room, keys.len())
+    }
+}
 
 /// Writes the first item of each run of equal items to `out`, and returns the number of runs.
 ///
@@ -40,7 +53,7 @@ const CHUNK_ITEMS: usize = 1 << 15;
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
 pub fn unique<K: Pod + Send + Sync>(items: &[K], out: &mut [K]) -> Result<usize> {
-    check_room(NAMES.output, out.len(), items.len())?;
+    check_room(UNIQUE.output, out.len(), items.len())?;
     let len = out.len();
     let mut rest = Output(out);
     chained_scan(
@@ -79,12 +92,7 @@ pub fn unique_by_key<K: Pod + Send + Sync, V: Pod + Send + Sync>(
     keys_out: &mut [K],
     values_out: &mut [V],
 ) -> Result<usize> {
-    check_values(keys.len(), values.len())?;
-    check_room(
-        NAMES.output,
-        keys_out.len().min(values_out.len()),
-        keys.len(),
-    )?;
+    UNIQUE_BY_KEY.check_pairs((keys, values), (keys_out, values_out))?;
     let len = keys_out.len();
     let mut rest = (Output(keys_out), Output(values_out));
     chained_scan(
@@ -123,8 +131,12 @@ pub fn run_lengths<K: Pod + Send + Sync, W: CountWord>(
     keys_out: &mut [K],
     lengths: &mut [W],
 ) -> Result<usize> {
-    check_words::<W>(NAMES.input, items.len())?;
-    check_room(NAMES.output, keys_out.len().min(lengths.len()), items.len())?;
+    check_words::<W>(LENGTHS.input, items.len())?;
+    check_room(
+        LENGTHS.output,
+        keys_out.len().min(lengths.len()),
+        items.len(),
+    )?;
     let len = keys_out.len();
     // The outputs, and the index of the last head so far.
     let mut rest = (Output(keys_out), Output(lengths), None);
@@ -189,12 +201,7 @@ pub fn reduce_by_key<K: Pod + Send + Sync, V: Item>(
     keys_out: &mut [K],
     values_out: &mut [V],
 ) -> Result<usize> {
-    check_values(keys.len(), values.len())?;
-    check_room(
-        NAMES.output,
-        keys_out.len().min(values_out.len()),
-        keys.len(),
-    )?;
+    REDUCE_BY_KEY.check_pairs((keys, values), (keys_out, values_out))?;
     Ok(with_monoid!(operator, V, M => {
         let by_key = ByKey { fold: &Known::<M<V>>(PhantomData), keys, values };
         by_key.reduce(keys_out, values_out, M::<V>::lower)
@@ -261,8 +268,8 @@ fn scan_by_key<K: Pod + Send + Sync, V: Item>(
     out: &mut [V],
     inclusive: bool,
 ) -> Result<()> {
-    check_values(keys.len(), values.len())?;
-    check_room(NAMES.output, out.len(), keys.len())?;
+    SCAN_BY_KEY.check_values(keys.len(), values.len())?;
+    check_room(SCAN_BY_KEY.keys.output, out.len(), keys.len())?;
     with_monoid!(operator, V, M => {
         let by_key = ByKey { fold: &Known::<M<V>>(PhantomData), keys, values };
         by_key.scan(M::<V>::lift(initial), inclusive, out, M::<V>::lower);

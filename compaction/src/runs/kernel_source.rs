@@ -4,10 +4,10 @@ use std::alloc::Layout;
 
 use cudarc::driver::CudaViewMut;
 
-use super::{NAMES, Workspace};
+use super::Workspace;
 use crate::{
     Count, CountWord, Result,
-    arguments::{ItemCount, check_room, check_workspace, is_wide},
+    arguments::{ArgumentNames, ItemCount, check_room, check_workspace, is_wide},
     cuda::{Launch, Source},
     tiles::{self, BLOCK_THREADS},
 };
@@ -50,15 +50,16 @@ pub(super) struct Checked<'a> {
 /// Checks the item count, the room of the outputs and the workspace of a call on `keys` keys, for a kernel whose tiles
 /// have `tile_items` items.
 pub(super) fn check<'a, K, V, W: CountWord>(
+    names: &ArgumentNames,
     keys: usize,
     count: Count<'a, W>,
     room: usize,
     tile_items: usize,
     workspace: &'a mut Workspace<K, V>,
 ) -> Result<Checked<'a>> {
-    let item_count = ItemCount::new(&NAMES, keys, count, &workspace.dummy_count)?;
-    check_room(NAMES.output, room, item_count.capacity)?;
-    let what = || NAMES.input.to_owned();
+    let item_count = ItemCount::new(names, keys, count, &workspace.dummy_count)?;
+    check_room(names.output, room, item_count.capacity)?;
+    let what = || names.input.to_owned();
     check_workspace(what, workspace.capacity, item_count.capacity)?;
     // There is at least one block, because it writes the number of runs.
     let blocks = item_count.capacity.div_ceil(tile_items).max(1);

@@ -3,33 +3,31 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
-    NAMES, Workspace,
+    LENGTHS, Workspace,
     kernel_source::{check, of_keys},
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, room_for_count},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{Call, InputParams, room_for_count},
+    cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     select::item_layout,
     tiles::{rows, tile_items},
 };
 
-/// The parameters of the kernel `run_lengths`: `(keys, count, capacity, is_given, keys_out, lengths, runs, workspace)`,
-/// with keys as bytes. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number,
-/// clamped to `capacity`.
-type Lengths<W> = (
-    In<u8>,
-    In<u32>,
-    u64,
-    u32,
-    InOut<u8>,
-    InOut<W>,
-    InOut<W>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `run_lengths`, with keys as bytes.
+    struct LengthsParams<'a, W: CountWord> {
+        keys: In<u8>,
+        input: Flat<InputParams<'static>>,
+        keys_out: InOut<u8>,
+        lengths: InOut<W>,
+        runs: InOut<W>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// Run-length encoding on a GPU. CUB: `DeviceRunLengthEncode::Encode`.
 ///
@@ -55,7 +53,7 @@ type Lengths<W> = (
 /// ```
 #[derive(Debug)]
 pub struct RunLengths<K: Pod, W: CountWord = u32> {
-    kernel: Kernel<Lengths<W>>,
+    kernel: Kernel<LengthsParams<'static, W>>,
     types: PhantomData<fn(K)>,
 }
 
@@ -129,32 +127,30 @@ impl<K: Pod, W: CountWord> RunLengths<K, W> {
         let (keys_out, lengths) = (&mut keys_out.into_view_mut(), lengths.into_view_mut());
         let runs = &mut runs.into_view_mut();
         let call = Call {
-            operation: "run_lengths",
+            operation: LENGTHS.operation,
             stream,
             context: self.kernel.context(),
             buffers: &[
-                ("items", items.stream()),
-                ("keys output", keys_out.stream()),
-                ("lengths", lengths.stream()),
+                ("items", &items),
+                ("keys output", &keys_out),
+                ("lengths", &lengths),
             ],
-            count: count.home(),
-            written: Some(runs.stream()),
+            count: count.operand(),
+            written: Some(&runs),
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let room = keys_out.len().min(lengths.len());
         let tile = tile_items(rows(staged_bytes(size_of::<K>())));
-        let checked = check(items.len(), count, room, tile, workspace)?;
-        let args = (
-            cuda::reinterpret(items.slice(..))?,
-            checked.item_count.count,
-            checked.item_count.capacity as u64,
-            u32::from(checked.item_count.is_given),
-            cuda::reinterpret_mut(keys_out)?,
+        let checked = check(&LENGTHS, items.len(), count, room, tile, workspace)?;
+        let args = LengthsParams {
+            keys: cuda::reinterpret(items.slice(..))?,
+            input: checked.item_count.params(),
+            keys_out: cuda::reinterpret_mut(keys_out)?,
             lengths,
-            room_for_count(&NAMES, runs)?,
-            checked.words,
-        );
+            runs: room_for_count(&LENGTHS, runs)?,
+            workspace: checked.words,
+        };
         self.kernel.launch(stream, checked.launch, args)
     }
 }
@@ -167,7 +163,7 @@ const fn staged_bytes(key_bytes: usize) -> usize {
 fn source<W: CountWord>(keys: Layout) -> Source {
     let path = "compaction/kernels/run_lengths.cu";
     let text = include_str!("../../kernels/run_lengths.cu");
-    let source = Source::new(path, text).kernel::<Lengths<W>>("run_lengths");
+    let source = Source::new(path, text).kernel::<LengthsParams<'static, W>>("run_lengths");
     let bytes = staged_bytes(keys.size());
     of_keys::<W>(source, keys, (bytes, false), rows(bytes))
 }

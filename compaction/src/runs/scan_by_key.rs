@@ -3,36 +3,34 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Item, Operator, Workspace, check_values,
+    Item, Operator, SCAN_BY_KEY, Workspace,
     kernel_source::{check, of_keys},
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::Call,
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{Call, InputParams},
+    cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     monoid::operator_header,
     reduce,
     select::item_layout,
     tiles::{rows, tile_items},
 };
 
-/// The parameters of the kernel `scan_by_key`: `(keys, values, count, capacity, is_given, initial, out, inclusive,
-/// workspace)`, with keys as bytes. There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains
-/// their number, clamped to `capacity`. `inclusive` is 0 or 1.
-type ScanKernel<V> = (
-    In<u8>,
-    In<V>,
-    In<u32>,
-    u64,
-    u32,
-    V,
-    InOut<V>,
-    u32,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `scan_by_key`, with keys as bytes. `inclusive` is 0 or 1.
+    struct ScanParams<'a, V: Item> {
+        keys: In<u8>,
+        values: In<V>,
+        input: Flat<InputParams<'static>>,
+        initial: V,
+        out: InOut<V>,
+        inclusive: u32,
+        workspace: InOut<u64>,
+    }
+}
 
 /// A scan of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceScan::ExclusiveSumByKey` and
 /// its relatives.
@@ -58,7 +56,7 @@ type ScanKernel<V> = (
 pub struct ScanByKey<K: Pod, V: Item, W: CountWord = u32> {
     operator: Operator,
     initial: V,
-    kernel: Kernel<ScanKernel<V>>,
+    kernel: Kernel<ScanParams<'static, V>>,
     types: PhantomData<fn(K, W)>,
 }
 
@@ -227,33 +225,28 @@ impl<K: Pod, V: Item, W: CountWord> ScanByKey<K, V, W> {
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
         let call = Call {
-            operation: "scan_by_key",
+            operation: SCAN_BY_KEY.keys.operation,
             stream,
             context: self.kernel.context(),
-            buffers: &[
-                ("keys", keys.stream()),
-                ("values", values.stream()),
-                ("output", out.stream()),
-            ],
-            count: count.home(),
+            buffers: &[("keys", &keys), ("values", &values), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
-        check_values(keys.len(), values.len())?;
+        let _named = call.check()?;
+        SCAN_BY_KEY.check_values(keys.len(), values.len())?;
+        let names = &SCAN_BY_KEY.keys;
         let tile = tile_items(rows(size_of::<K>() + size_of::<V>()));
-        let checked = check(keys.len(), count, out.len(), tile, workspace)?;
-        let args = (
-            cuda::reinterpret(keys.slice(..))?,
+        let checked = check(names, keys.len(), count, out.len(), tile, workspace)?;
+        let args = ScanParams {
+            keys: cuda::reinterpret(keys.slice(..))?,
             values,
-            checked.item_count.count,
-            checked.item_count.capacity as u64,
-            u32::from(checked.item_count.is_given),
-            self.initial,
+            input: checked.item_count.params(),
+            initial: self.initial,
             out,
-            u32::from(inclusive),
-            checked.words,
-        );
+            inclusive: inclusive.into(),
+            workspace: checked.words,
+        };
         self.kernel.launch(stream, checked.launch, args)
     }
 }
@@ -261,7 +254,7 @@ impl<K: Pod, V: Item, W: CountWord> ScanByKey<K, V, W> {
 fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
     let path = "compaction/kernels/scan_by_key.cu";
     let text = include_str!("../../kernels/scan_by_key.cu");
-    let source = Source::new(path, text).kernel::<ScanKernel<V>>("scan_by_key");
+    let source = Source::new(path, text).kernel::<ScanParams<'static, V>>("scan_by_key");
     let bytes = keys.size() + size_of::<V>();
     let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
     operator_header::<V>(source, operator)

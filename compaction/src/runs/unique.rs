@@ -3,37 +3,41 @@
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
-    NAMES, Workspace, check_values,
+    UNIQUE, UNIQUE_BY_KEY, Workspace,
     kernel_source::{check, of_keys},
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, room_for_count},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::{Call, InputParams, room_for_count},
+    cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     select::item_layout,
     tiles::{rows, tile_items},
 };
 
-/// The parameters of the kernel `unique`: `(keys, count, capacity, is_given, out, runs, workspace)`, with keys as bytes.
-/// There are exactly `capacity` items if `is_given` is 1; if it is 0, `count` contains their number, clamped to
-/// `capacity`.
-type UniqueKernel<W> = (In<u8>, In<u32>, u64, u32, InOut<u8>, InOut<W>, InOut<u64>);
-/// The parameters of the kernel `unique_by_key`: `(keys, values, count, capacity, is_given, keys_out, values_out, runs,
-/// workspace)`, with keys and values as bytes and otherwise like those of `unique`.
-type ByKeyKernel<W> = (
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    u64,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<W>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `unique`, with keys as bytes.
+    struct UniqueParams<'a, W: CountWord> {
+        keys: In<u8>,
+        input: Flat<InputParams<'static>>,
+        out: InOut<u8>,
+        runs: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `unique_by_key`, with keys and values as bytes.
+    struct ByKeyParams<'a, W: CountWord> {
+        keys: In<u8>,
+        values: In<u8>,
+        input: Flat<InputParams<'static>>,
+        keys_out: InOut<u8>,
+        values_out: InOut<u8>,
+        runs: InOut<W>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The removal of items that equal the item before them, on a GPU. CUB: `DeviceSelect::Unique`.
 ///
@@ -61,7 +65,7 @@ type ByKeyKernel<W> = (
 /// ```
 #[derive(Debug)]
 pub struct Unique<K: Pod, W: CountWord = u32> {
-    kernel: Kernel<UniqueKernel<W>>,
+    kernel: Kernel<UniqueParams<'static, W>>,
     types: PhantomData<fn(K)>,
 }
 
@@ -137,26 +141,24 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
         let items = &items.into_view();
         let (out, runs) = (&mut out.into_view_mut(), &mut runs.into_view_mut());
         let call = Call {
-            operation: "unique",
+            operation: UNIQUE.operation,
             stream,
             context: self.kernel.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
-            written: Some(runs.stream()),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
+            written: Some(&runs),
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let tile = tile_items(rows(size_of::<K>()));
-        let checked = check(items.len(), count, out.len(), tile, workspace)?;
-        let args = (
-            cuda::reinterpret(items.slice(..))?,
-            checked.item_count.count,
-            checked.item_count.capacity as u64,
-            u32::from(checked.item_count.is_given),
-            cuda::reinterpret_mut(out)?,
-            room_for_count(&NAMES, runs)?,
-            checked.words,
-        );
+        let checked = check(&UNIQUE, items.len(), count, out.len(), tile, workspace)?;
+        let args = UniqueParams {
+            keys: cuda::reinterpret(items.slice(..))?,
+            input: checked.item_count.params(),
+            out: cuda::reinterpret_mut(out)?,
+            runs: room_for_count(&UNIQUE, runs)?,
+            workspace: checked.words,
+        };
         self.kernel.launch(stream, checked.launch, args)
     }
 }
@@ -185,7 +187,7 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
 /// ```
 #[derive(Debug)]
 pub struct UniqueByKey<K: Pod, V: Pod, W: CountWord = u32> {
-    kernel: Kernel<ByKeyKernel<W>>,
+    kernel: Kernel<ByKeyParams<'static, W>>,
     types: PhantomData<fn(K, V)>,
 }
 
@@ -265,35 +267,34 @@ impl<K: Pod, V: Pod, W: CountWord> UniqueByKey<K, V, W> {
         let values_out = &mut values_out.into_view_mut();
         let runs = &mut runs.into_view_mut();
         let call = Call {
-            operation: "unique_by_key",
+            operation: UNIQUE_BY_KEY.keys.operation,
             stream,
             context: self.kernel.context(),
             buffers: &[
-                ("keys", keys.stream()),
-                ("values", values.stream()),
-                ("keys output", keys_out.stream()),
-                ("values output", values_out.stream()),
+                ("keys", &keys),
+                ("values", &values),
+                ("keys output", &keys_out),
+                ("values output", &values_out),
             ],
-            count: count.home(),
-            written: Some(runs.stream()),
+            count: count.operand(),
+            written: Some(&runs),
             workspace: workspace.states.home(),
         };
-        call.check()?;
-        check_values(keys.len(), values.len())?;
+        let _named = call.check()?;
+        UNIQUE_BY_KEY.check_values(keys.len(), values.len())?;
+        let names = &UNIQUE_BY_KEY.keys;
         let room = keys_out.len().min(values_out.len());
         let tile = tile_items(rows_of_keys(size_of::<K>()));
-        let checked = check(keys.len(), count, room, tile, workspace)?;
-        let args = (
-            cuda::reinterpret(keys.slice(..))?,
-            cuda::reinterpret(values.slice(..))?,
-            checked.item_count.count,
-            checked.item_count.capacity as u64,
-            u32::from(checked.item_count.is_given),
-            cuda::reinterpret_mut(keys_out)?,
-            cuda::reinterpret_mut(values_out)?,
-            room_for_count(&NAMES, runs)?,
-            checked.words,
-        );
+        let checked = check(names, keys.len(), count, room, tile, workspace)?;
+        let args = ByKeyParams {
+            keys: cuda::reinterpret(keys.slice(..))?,
+            values: cuda::reinterpret(values.slice(..))?,
+            input: checked.item_count.params(),
+            keys_out: cuda::reinterpret_mut(keys_out)?,
+            values_out: cuda::reinterpret_mut(values_out)?,
+            runs: room_for_count(names, runs)?,
+            workspace: checked.words,
+        };
         self.kernel.launch(stream, checked.launch, args)
     }
 }
@@ -305,8 +306,8 @@ fn rows_of_keys(bytes: usize) -> usize {
 
 fn source<W: CountWord>(keys: Layout) -> Source {
     let text = include_str!("../../kernels/unique.cu");
-    let source =
-        Source::new("compaction/kernels/unique.cu", text).kernel::<UniqueKernel<W>>("unique");
+    let source = Source::new("compaction/kernels/unique.cu", text)
+        .kernel::<UniqueParams<'static, W>>("unique");
     of_keys::<W>(source, keys, (keys.size(), false), rows(keys.size()))
 }
 
@@ -316,7 +317,7 @@ fn source_by_key<W: CountWord>(keys: Layout, values: Layout) -> Source {
     let source = Source::new(path, text)
         .constant("VALUE_BYTES", values.size() as u32)
         .constant("VALUE_ALIGN", values.align().min(16) as u32)
-        .kernel::<ByKeyKernel<W>>("unique_by_key");
+        .kernel::<ByKeyParams<'static, W>>("unique_by_key");
     of_keys::<W>(
         source,
         keys,

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::NAMES;
+use super::ANY;
 use crate::{
     CountWord, Result,
     arguments::read_count,
@@ -147,7 +147,7 @@ impl<K, V> Workspace<K, V> {
     /// the call then processed all items of the buffer. Otherwise returns the errors of
     /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
-        self.states.check_overrun(stream, "runs")
+        self.states.check_overrun(stream, ANY.operation)
     }
 
     /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns
@@ -173,7 +173,7 @@ impl<K, V> Workspace<K, V> {
     ) -> Result<usize> {
         let runs = &runs.into_view();
         self.check(stream)?;
-        read_count(&NAMES, stream, runs)
+        read_count(&ANY, stream, runs)
     }
 
     /// Returns the number of items that was passed at creation: the longest possible input.

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Item, MAX_ITEMS, NAMES, Operator, Strategy, Workspace, look_ahead,
@@ -291,12 +291,12 @@ impl<T: Item, W: CountWord> Scan<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.passes.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let room = workspace.capacity_for(self.strategy);
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         let capacity = item_count.capacity;

@@ -1,28 +1,50 @@
 //! The launches of `hillis-steele`, `blelloch` and `blelloch-compact`: one thread per item or tree node, and one launch
 //! per distance.
 
-use cudarc::driver::CudaView;
-
 use super::{BLOCK_THREADS, passes::Work, workspace::leaves};
 use crate::{
     Result,
     arguments::Input,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    cuda::{In, InOut, Kernel, Launch, Module, Source, kernel_params},
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_lay_out`: `(items, input, to, shift, padded)`. It copies the items, shifted by
-/// `shift` places, and fills up to `padded` places with the identity.
-type LayOut<T> = (In<T>, Input<'static>, InOut<T>, u32, u64);
-/// The parameters of the kernel `scan_hillis_steele`: `(from, input, to, distance)`.
-type Step<T> = (In<T>, Input<'static>, InOut<T>, u64);
-/// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
-/// `scan_blelloch_compact_down`: `(tree, leaves, stride)`. `stride` is the number of leaves below a child of this
-/// level's nodes.
-type Tree<T> = (InOut<T>, u64, u64);
-/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, input, out, inclusive)`. `inclusive` is 0 or
-/// 1.
-type Out<T> = (In<T>, In<T>, Input<'static>, InOut<T>, u32);
+kernel_params! {
+    /// The parameters of the kernel `scan_lay_out`, which copies the items, shifted by `shift` places, and fills up to
+    /// `padded` places with the identity.
+    struct LayOut<'a, T: Item> {
+        items: In<T>,
+        input: Input<'static>,
+        to: InOut<T>,
+        shift: u32,
+        padded: u64,
+    }
+
+    /// The parameters of the kernel `scan_hillis_steele`.
+    struct Step<'a, T: Item> {
+        from: In<T>,
+        input: Input<'static>,
+        to: InOut<T>,
+        distance: u64,
+    }
+
+    /// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
+    /// `scan_blelloch_compact_down`. `stride` is the number of leaves below a child of this level's nodes.
+    struct Tree<'a, T: Item> {
+        tree: InOut<T>,
+        leaves: u64,
+        stride: u64,
+    }
+
+    /// The parameters of the kernel `scan_blelloch_out`. `inclusive` is 0 or 1.
+    struct Out<'a, T: Item> {
+        items: In<T>,
+        tree: In<T>,
+        input: Input<'static>,
+        out: InOut<T>,
+        inclusive: u32,
+    }
+}
 
 /// Returns a launch with one thread per item, in blocks of [`BLOCK_THREADS`] threads.
 fn covering(items: usize) -> Launch {
@@ -33,15 +55,15 @@ fn covering(items: usize) -> Launch {
 /// writes the output.
 #[derive(Debug)]
 pub(super) struct HillisSteele<T: Item> {
-    lay_out: Kernel<LayOut<T>>,
-    step: Kernel<Step<T>>,
+    lay_out: Kernel<LayOut<'static, T>>,
+    step: Kernel<Step<'static, T>>,
 }
 
 impl<T: Item> HillisSteele<T> {
     pub(super) fn declare(source: Source) -> Source {
         source
-            .kernel::<LayOut<T>>("scan_lay_out")
-            .kernel::<Step<T>>("scan_hillis_steele")
+            .kernel::<LayOut<'static, T>>("scan_lay_out")
+            .kernel::<Step<'static, T>>("scan_hillis_steele")
     }
 
     pub(super) fn new(module: &Module) -> Result<Self> {
@@ -68,8 +90,13 @@ impl<T: Item> HillisSteele<T> {
         };
         // An exclusive scan is the inclusive scan of the items shifted by one place.
         let shift = u32::from(!call.inclusive);
-        let items = call.items.slice(..);
-        let args = (items, call.item_count.input(), first, shift, 0);
+        let args = LayOut {
+            items: call.items.slice(..),
+            input: call.item_count.input(),
+            to: first,
+            shift,
+            padded: 0,
+        };
         self.lay_out.launch(call.stream, launch, args)?;
         while let Some(distance) = distances.next() {
             let target = if distances.peek().is_none() {
@@ -77,8 +104,12 @@ impl<T: Item> HillisSteele<T> {
             } else {
                 to.slice_mut(..)
             };
-            let input = call.item_count.input();
-            let args = (from.as_view(), input, target, distance as u64);
+            let args = Step {
+                from: from.as_view(),
+                input: call.item_count.input(),
+                to: target,
+                distance: distance as u64,
+            };
             self.step.launch(call.stream, launch, args)?;
             std::mem::swap(&mut from, &mut to);
         }
@@ -90,10 +121,10 @@ impl<T: Item> HillisSteele<T> {
 /// then a downsweep.
 #[derive(Debug)]
 pub(super) struct Blelloch<T: Item> {
-    lay_out: Kernel<LayOut<T>>,
-    up: Kernel<Tree<T>>,
-    down: Kernel<Tree<T>>,
-    out: Kernel<Out<T>>,
+    lay_out: Kernel<LayOut<'static, T>>,
+    up: Kernel<Tree<'static, T>>,
+    down: Kernel<Tree<'static, T>>,
+    out: Kernel<Out<'static, T>>,
     /// Whether each launch has one thread per tree node of its level (`blelloch-compact`) instead of one per leaf
     /// (`blelloch`).
     compact: bool,
@@ -102,11 +133,11 @@ pub(super) struct Blelloch<T: Item> {
 impl<T: Item> Blelloch<T> {
     pub(super) fn declare(source: Source) -> Source {
         source
-            .kernel::<Tree<T>>("scan_blelloch_up")
-            .kernel::<Tree<T>>("scan_blelloch_down")
-            .kernel::<Tree<T>>("scan_blelloch_compact_up")
-            .kernel::<Tree<T>>("scan_blelloch_compact_down")
-            .kernel::<Out<T>>("scan_blelloch_out")
+            .kernel::<Tree<'static, T>>("scan_blelloch_up")
+            .kernel::<Tree<'static, T>>("scan_blelloch_down")
+            .kernel::<Tree<'static, T>>("scan_blelloch_compact_up")
+            .kernel::<Tree<'static, T>>("scan_blelloch_compact_down")
+            .kernel::<Out<'static, T>>("scan_blelloch_out")
     }
 
     pub(super) fn new(module: &Module) -> Result<Self> {
@@ -131,18 +162,27 @@ impl<T: Item> Blelloch<T> {
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
         let Work { call, out, scratch } = work;
         let leaves = leaves(call.item_count.capacity);
-        let (items, input) = (call.items.slice(..), call.item_count.input());
-        let args = (items, input, scratch.slice_mut(..), 0, leaves as u64);
+        let args = LayOut {
+            items: call.items.slice(..),
+            input: call.item_count.input(),
+            to: scratch.slice_mut(..),
+            shift: 0,
+            padded: leaves as u64,
+        };
         self.lay_out.launch(call.stream, covering(leaves), args)?;
 
         let strides = || (0..leaves.trailing_zeros()).map(|level| 1_usize << level);
-        let mut sweep = |kernel: &Kernel<Tree<T>>, stride: usize| {
+        let mut sweep = |kernel: &Kernel<Tree<'static, T>>, stride: usize| {
             let threads = if self.compact {
                 leaves / (2 * stride)
             } else {
                 leaves
             };
-            let args = (scratch.slice_mut(..), leaves as u64, stride as u64);
+            let args = Tree {
+                tree: scratch.slice_mut(..),
+                leaves: leaves as u64,
+                stride: stride as u64,
+            };
             kernel.launch(call.stream, covering(threads), args)
         };
         strides().try_for_each(|stride| sweep(&self.up, stride))?;
@@ -150,10 +190,13 @@ impl<T: Item> Blelloch<T> {
             .rev()
             .try_for_each(|stride| sweep(&self.down, stride))?;
 
-        let input = call.item_count.input();
-        let (items, tree): (CudaView<'_, T>, _) = (call.items.slice(..), scratch.as_view());
-        let inclusive = u32::from(call.inclusive);
-        let args = (items, tree, input, out.slice_mut(..), inclusive);
+        let args = Out {
+            items: call.items.slice(..),
+            tree: scratch.as_view(),
+            input: call.item_count.input(),
+            out: out.slice_mut(..),
+            inclusive: call.inclusive.into(),
+        };
         self.out
             .launch(call.stream, covering(call.item_count.capacity), args)
     }

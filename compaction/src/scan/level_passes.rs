@@ -10,27 +10,55 @@ use super::{
 use crate::{
     Result,
     arguments::Input,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    cuda::{In, InOut, Kernel, Launch, Module, Source, kernel_params},
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_tiles`: `(items, input, level, out, inclusive, totals)`. The kernel derives the
-/// number of items of level `level` from that of the input.
-type Tiles<T> = (In<T>, Input<'static>, u32, InOut<T>, u32, InOut<T>);
-/// The parameters of the kernel `scan_add_before`: `(before, input, level, out)`. `before[i]` is the prefix of tile i.
-type AddBefore<T> = (In<T>, Input<'static>, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_up`: `(items, input, level, totals)`.
-type Up<T> = (In<T>, Input<'static>, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_down`: `(items, before, input, level, out, inclusive)`. `before[i]` is the
-/// prefix of tile i.
-type Down<T> = (In<T>, In<T>, Input<'static>, u32, InOut<T>, u32);
+kernel_params! {
+    /// The parameters of the kernel `scan_tiles`, which derives the number of items of level `level` from that of the
+    /// input.
+    struct Tiles<'a, T: Item> {
+        items: In<T>,
+        input: Input<'static>,
+        level: u32,
+        out: InOut<T>,
+        inclusive: u32,
+        totals: InOut<T>,
+    }
+
+    /// The parameters of the kernel `scan_add_before`. `before[i]` is the prefix of tile i.
+    struct AddBefore<'a, T: Item> {
+        before: In<T>,
+        input: Input<'static>,
+        level: u32,
+        out: InOut<T>,
+    }
+
+    /// The parameters of the kernel `scan_raking_up`.
+    struct Up<'a, T: Item> {
+        items: In<T>,
+        input: Input<'static>,
+        level: u32,
+        totals: InOut<T>,
+    }
+
+    /// The parameters of the kernel `scan_raking_down`. `before[i]` is the prefix of tile i.
+    struct Down<'a, T: Item> {
+        items: In<T>,
+        before: In<T>,
+        input: Input<'static>,
+        level: u32,
+        out: InOut<T>,
+        inclusive: u32,
+    }
+}
 
 /// The kernels of `block-sums` or `raking`, which process tiles independently and then, recursively, the totals of the
 /// tiles.
 #[derive(Debug)]
 pub(super) struct Levels<T: Item> {
     /// Scans each tile independently and writes its total.
-    tiles: Kernel<Tiles<T>>,
+    tiles: Kernel<Tiles<'static, T>>,
     sweeps: Sweeps<T>,
 }
 
@@ -38,11 +66,13 @@ pub(super) struct Levels<T: Item> {
 #[derive(Debug)]
 enum Sweeps<T: Item> {
     /// Before: `scan_tiles` scans each tile. After: `add_before` adds to each tile the total of the tiles before it.
-    BlockSums { add_before: Kernel<AddBefore<T>> },
+    BlockSums {
+        add_before: Kernel<AddBefore<'static, T>>,
+    },
     /// Before: `up` sums each tile. After: `down` scans each tile, starting from the total of the tiles before it.
     Raking {
-        up: Kernel<Up<T>>,
-        down: Kernel<Down<T>>,
+        up: Kernel<Up<'static, T>>,
+        down: Kernel<Down<'static, T>>,
     },
 }
 
@@ -62,10 +92,10 @@ struct Level<'a, T> {
 impl<T: Item> Levels<T> {
     pub(super) fn declare(source: Source) -> Source {
         source
-            .kernel::<Tiles<T>>("scan_tiles")
-            .kernel::<AddBefore<T>>("scan_add_before")
-            .kernel::<Up<T>>("scan_raking_up")
-            .kernel::<Down<T>>("scan_raking_down")
+            .kernel::<Tiles<'static, T>>("scan_tiles")
+            .kernel::<AddBefore<'static, T>>("scan_add_before")
+            .kernel::<Up<'static, T>>("scan_raking_up")
+            .kernel::<Down<'static, T>>("scan_raking_down")
     }
 
     pub(super) fn block_sums(module: &Module) -> Result<Self> {
@@ -130,12 +160,23 @@ impl<T: Item> Levels<T> {
         match &self.sweeps {
             // Nothing comes before the only tile of the last level.
             Sweeps::Raking { up, .. } if !level.is_top() => {
-                let args = (items, input, number, totals);
+                let args = Up {
+                    items,
+                    input,
+                    level: number,
+                    totals,
+                };
                 up.launch(level.call.stream, launch, args)
             }
             _ => {
-                let (out, inclusive) = (level.out.slice_mut(..), u32::from(level.inclusive));
-                let args = (items, input, number, out, inclusive, totals);
+                let args = Tiles {
+                    items,
+                    input,
+                    level: number,
+                    out: level.out.slice_mut(..),
+                    inclusive: level.inclusive.into(),
+                    totals,
+                };
                 self.tiles.launch(level.call.stream, launch, args)
             }
         }
@@ -148,12 +189,23 @@ impl<T: Item> Levels<T> {
         let (before, out) = (before.slice(..), level.out.slice_mut(..));
         match &self.sweeps {
             Sweeps::BlockSums { add_before } => {
-                let args = (before, input, number, out);
+                let args = AddBefore {
+                    before,
+                    input,
+                    level: number,
+                    out,
+                };
                 add_before.launch(level.call.stream, launch, args)
             }
             Sweeps::Raking { down, .. } => {
-                let (items, inclusive) = (level.items.slice(..), u32::from(level.inclusive));
-                let args = (items, before, input, number, out, inclusive);
+                let args = Down {
+                    items: level.items.slice(..),
+                    before,
+                    input,
+                    level: number,
+                    out,
+                    inclusive: level.inclusive.into(),
+                };
                 down.launch(level.call.stream, launch, args)
             }
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     CountWord, Error, Result,
-    cuda::{Compiler, Kernel, Launch, Params, Source, is_aligned},
+    cuda::{Compiler, Kernel, Launch, Source, is_aligned},
     monoid::Item,
 };
 
@@ -25,14 +25,14 @@ pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let source = of_items::<T, W>(Source::new(path, text), operator)
         .constant("RING_TILES", RING_TILES)
         .constant("RING_BYTES", RING_BYTES);
-    source.kernel::<LookBack<T>>("scan_look_ahead")
+    source.kernel::<LookBack<'static, T>>("scan_look_ahead")
 }
 
 /// The loaded kernel `scan_look_ahead` for long inputs aligned to 16 bytes, launched with one persistent block per
 /// multiprocessor.
 #[derive(Debug)]
 pub(super) struct LookAhead<T: Item> {
-    kernel: Kernel<LookBack<T>>,
+    kernel: Kernel<LookBack<'static, T>>,
     blocks: u32,
     /// Number of tiles from which an input aligned to 16 bytes uses this kernel instead of `scan_look_back`.
     pub(super) from_tiles: usize,
@@ -77,11 +77,7 @@ impl<T: Item> LookAhead<T> {
         tiles >= self.from_tiles && is_aligned(items, LANE_BYTES)
     }
 
-    pub(super) fn launch(
-        &self,
-        stream: &Arc<CudaStream>,
-        args: <LookBack<T> as Params>::Args<'_>,
-    ) -> Result<()> {
+    pub(super) fn launch(&self, stream: &Arc<CudaStream>, args: LookBack<'_, T>) -> Result<()> {
         let launch = Launch::blocks(self.blocks, LOOK_AHEAD_THREADS).shared_bytes(RING_BYTES);
         self.kernel.launch(stream, launch, args)
     }

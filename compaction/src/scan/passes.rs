@@ -15,7 +15,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::{Input, ItemCount},
-    cuda::{Buffer, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{Buffer, Compiler, In, InOut, Kernel, Launch, Source, kernel_params},
     monoid::Item,
 };
 
@@ -35,13 +35,22 @@ pub(super) struct Work<'a, T> {
     pub(super) scratch: CudaViewMut<'a, T>,
 }
 
-/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, input, out, inclusive, workspace)`.
-/// `inclusive` is 0 or 1.
-pub(super) type LookBack<T> = (In<T>, Input<'static>, InOut<T>, u32, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernels `scan_look_back` and `scan_look_ahead`. `inclusive` is 0 or 1.
+    pub(super) struct LookBack<'a, T: Item> {
+        items: In<T>,
+        input: Input<'static>,
+        out: InOut<T>,
+        inclusive: u32,
+        workspace: InOut<u64>,
+    }
 
-/// The parameters of the kernel `scan_check_count`: `(input, workspace)`. It records a device count that is too
-/// large.
-type CheckCount = (Input<'static>, InOut<u64>);
+    /// The parameters of the kernel `scan_check_count`, which records a device count that is too large.
+    struct CheckCount<'a> {
+        input: Input<'static>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// Returns the kernel file with all strategies, for items of type `T` combined by `operator` and counted by `W`.
 pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
@@ -55,8 +64,8 @@ pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
 /// Declares the kernels of all strategies in the source of `scan.cu`.
 fn declare<T: Item>(source: Source) -> Source {
     let source = source
-        .kernel::<LookBack<T>>("scan_look_back")
-        .kernel::<CheckCount>("scan_check_count");
+        .kernel::<LookBack<'static, T>>("scan_look_back")
+        .kernel::<CheckCount<'static>>("scan_check_count");
     let source = Levels::<T>::declare(source);
     let source = HillisSteele::<T>::declare(source);
     Blelloch::<T>::declare(source)
@@ -66,7 +75,7 @@ fn declare<T: Item>(source: Source) -> Source {
 #[derive(Debug)]
 pub(super) struct Passes<T: Item> {
     pub(super) method: ScanMethod<T>,
-    check_count: Kernel<CheckCount>,
+    check_count: Kernel<CheckCount<'static>>,
 }
 
 /// The kernels of a strategy, with those of `look-back` for short and, if supported, for long inputs.
@@ -75,7 +84,7 @@ pub(super) enum ScanMethod<T: Item> {
     HillisSteele(HillisSteele<T>),
     Blelloch(Blelloch<T>),
     Levels(Levels<T>),
-    LookBack(Kernel<LookBack<T>>, Option<LookAhead<T>>),
+    LookBack(Kernel<LookBack<'static, T>>, Option<LookAhead<T>>),
 }
 
 impl<T: Item> Passes<T> {
@@ -118,8 +127,11 @@ impl<T: Item> Passes<T> {
     ) -> Result<()> {
         let is_empty = call.item_count.capacity == 0;
         let checks_itself = matches!(self.method, ScanMethod::LookBack(..)) && !is_empty;
-        if !call.item_count.is_given && !checks_itself {
-            let args = (call.item_count.input(), states.as_view_mut());
+        if !call.item_count.is_given() && !checks_itself {
+            let args = CheckCount {
+                input: call.item_count.input(),
+                workspace: states.as_view_mut(),
+            };
             self.check_count
                 .launch(call.stream, Launch::blocks(1, 1), args)?;
         }
@@ -140,13 +152,13 @@ impl<T: Item> Passes<T> {
                     .item_count
                     .capacity
                     .div_ceil(look_back_tile_items::<T>() as usize);
-                let args = (
-                    call.items.slice(..),
-                    call.item_count.input(),
-                    work.out.slice_mut(..),
-                    u32::from(call.inclusive),
-                    states.as_view_mut(),
-                );
+                let args = LookBack {
+                    items: call.items.slice(..),
+                    input: call.item_count.input(),
+                    out: work.out.slice_mut(..),
+                    inclusive: call.inclusive.into(),
+                    workspace: states.as_view_mut(),
+                };
                 match look_ahead {
                     Some(look_ahead) if look_ahead.suits(&call.items, tiles) => {
                         look_ahead.launch(call.stream, args)

@@ -2,13 +2,16 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{CHUNK_ITEMS, ITEMS, Item, NAMES, Operator, Workspace, check_length};
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    arguments::{Call, InputParams, ItemCount, check_room},
+    cuda::{
+        self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source,
+        kernel_params,
+    },
     look_back,
     scratch::{Operation, Sizes},
 };
@@ -22,33 +25,30 @@ const MIN_WARP_SLOTS: u64 = 8;
 /// Number of warps per multiprocessor from which a warp takes more slots.
 const ENOUGH_WARPS: u64 = 512;
 
-/// The parameters of the kernel `segmented_reduce_by_offsets`: `(items, item_count, offsets, count, capacity, is_given,
-/// warp_slots, out, scratch, workspace)`.
-type ByOffsets<T, W> = (
-    In<T>,
-    u64,
-    In<W>,
-    In<u32>,
-    u64,
-    u32,
-    u32,
-    InOut<T>,
-    InOut<u64>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `segmented_reduce_of_length`: `(items, length, count, capacity, is_given, warp_slots,
-/// out, scratch, workspace)`.
-type OfLength<T> = (
-    In<T>,
-    u64,
-    In<u32>,
-    u64,
-    u32,
-    u32,
-    InOut<T>,
-    InOut<u64>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `segmented_reduce_by_offsets`. `input` is the number of segments.
+    struct ByOffsets<'a, T: Item, W: CountWord> {
+        items: In<T>,
+        item_count: u64,
+        offsets: In<W>,
+        input: Flat<InputParams<'static>>,
+        warp_slots: u32,
+        out: InOut<T>,
+        scratch: InOut<u64>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `segmented_reduce_of_length`. `input` is the number of segments.
+    struct OfLength<'a, T: Item> {
+        items: In<T>,
+        length: u64,
+        input: Flat<InputParams<'static>>,
+        warp_slots: u32,
+        out: InOut<T>,
+        scratch: InOut<u64>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
@@ -77,8 +77,8 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
         .define("OPERATOR", operator.cuda_name())
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("CHUNK", CHUNK_ITEMS as u32)
-        .kernel::<ByOffsets<T, W>>("segmented_reduce_by_offsets")
-        .kernel::<OfLength<T>>("segmented_reduce_of_length");
+        .kernel::<ByOffsets<'static, T, W>>("segmented_reduce_by_offsets")
+        .kernel::<OfLength<'static, T>>("segmented_reduce_of_length");
     look_back::declare(source)
 }
 
@@ -107,8 +107,8 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
 #[derive(Debug)]
 pub struct SegmentedReduce<T: Item, W: CountWord = u32> {
     multiprocessors: u32,
-    by_offsets: Kernel<ByOffsets<T, W>>,
-    of_length: Kernel<OfLength<T>>,
+    by_offsets: Kernel<ByOffsets<'static, T, W>>,
+    of_length: Kernel<OfLength<'static, T>>,
 }
 
 impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
@@ -196,16 +196,12 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.by_offsets.context(),
-            buffers: &[
-                ("items", items.stream()),
-                ("offsets", offsets.stream()),
-                ("output", out.stream()),
-            ],
-            count: count.home(),
+            buffers: &[("items", &items), ("offsets", &offsets), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let segments = offsets.len().saturating_sub(1);
         workspace.check_capacity(items.len())?;
         let Workspace {
@@ -217,18 +213,16 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         let item_count = ItemCount::new(&NAMES, segments, count, dummy_count)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         let (launch, warp_slots) = self.launch(item_count.capacity, items.len());
-        let args = (
-            items.slice(..),
-            items.len() as u64,
+        let args = ByOffsets {
+            items: items.slice(..),
+            item_count: items.len() as u64,
             offsets,
-            item_count.count,
-            item_count.capacity as u64,
-            item_count.is_given.into(),
+            input: item_count.params(),
             warp_slots,
             out,
-            cuda::reinterpret_into(scratch.as_view_mut())?,
-            states.words.as_view_mut(),
-        );
+            scratch: cuda::reinterpret_into(scratch.as_view_mut())?,
+            workspace: states.words.as_view_mut(),
+        };
         self.by_offsets.launch(stream, launch, args)
     }
 
@@ -244,7 +238,7 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
     /// let mut workspace = Workspace::with_capacity(&stream, 6)?;
     /// let items = cuda::upload(&stream, &[3_u32, 1, 4, 1, 5, 9])?;
     /// let mut maxima = cuda::zeroed(&stream, 2)?;
-    /// reduce.of_length(&stream, &items, 3, Count::All, &mut maxima, &mut workspace)?;
+    /// reduce.of_length(&stream, &items, Count::All, 3, &mut maxima, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &maxima)?, [4, 9]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -257,8 +251,8 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
-        length: usize,
         count: Count<'a, W>,
+        length: usize,
         out: impl IntoViewMut<'a, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
@@ -267,12 +261,12 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
             operation: NAMES.operation,
             stream,
             context: self.of_length.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         check_length(length)?;
         workspace.check_capacity(items.len())?;
         let Workspace {
@@ -284,17 +278,15 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         let item_count = ItemCount::new(&NAMES, items.len() / length, count, dummy_count)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         let (launch, warp_slots) = self.launch(item_count.capacity, items.len());
-        let args = (
+        let args = OfLength {
             items,
-            length as u64,
-            item_count.count,
-            item_count.capacity as u64,
-            item_count.is_given.into(),
+            length: length as u64,
+            input: item_count.params(),
             warp_slots,
             out,
-            cuda::reinterpret_into(scratch.as_view_mut())?,
-            states.words.as_view_mut(),
-        );
+            scratch: cuda::reinterpret_into(scratch.as_view_mut())?,
+            workspace: states.words.as_view_mut(),
+        };
         self.of_length.launch(stream, launch, args)
     }
 

@@ -6,19 +6,19 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Key, NAMES, Order, Workspace, check_length, check_values,
     kernel_source::{
-        ALIGN, BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, ENOUGH_WARPS, Kernels, ListRoom,
-        MAX_WARP_SEGMENTS, MIN_WARP_SEGMENTS, SHORT, ScratchBuffers, SegmentRange, SortBuffers,
-        list_capacities, part_bytes, source, tile_items,
+        ALIGN, BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, ENOUGH_WARPS, Kernels, ListRoom, Long,
+        MAX_WARP_SEGMENTS, MIN_WARP_SEGMENTS, SHORT, ScratchBuffers, SegmentRange, Short,
+        SortBuffers, list_capacities, part_bytes, source, tile_items,
     },
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room},
+    arguments::{Call, ItemCount, Operand, check_room},
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     radix_sort::{check_aligned, check_value},
 };
@@ -216,7 +216,7 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
     /// let mut workspace = Workspace::<u32>::with_capacity(&stream, 4)?;
     /// let keys = cuda::upload(&stream, &[2_u32, 1, 7, 6])?;
     /// let mut out = cuda::zeroed(&stream, 4)?;
-    /// sort.keys_of_length(&stream, &keys, 2, Count::All, &mut out, &mut workspace)?;
+    /// sort.keys_of_length(&stream, &keys, Count::All, 2, &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 6, 7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -229,8 +229,8 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         &self,
         stream: &Arc<CudaStream>,
         keys: impl IntoView<'a, K>,
-        length: usize,
         count: Count<'a, W>,
+        length: usize,
         out: impl IntoViewMut<'a, K>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
@@ -310,7 +310,7 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
     /// let values = cuda::upload(&stream, &[10_u32, 11, 12, 13])?;
     /// let (mut sorted, mut moved) = (cuda::zeroed(&stream, 4)?, cuda::zeroed(&stream, 4)?);
     /// sort.pairs_of_length(
-    ///     &stream, &keys, &values, 2, Count::All, &mut sorted, &mut moved, &mut workspace,
+    ///     &stream, &keys, &values, Count::All, 2, &mut sorted, &mut moved, &mut workspace,
     /// )?;
     /// assert_eq!(cuda::download(&stream, &moved)?, [11, 10, 13, 12]);
     /// # Ok::<(), compaction::Error>(())
@@ -329,8 +329,8 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         stream: &Arc<CudaStream>,
         keys: impl IntoView<'a, K>,
         values: impl IntoView<'a, V>,
-        length: usize,
         count: Count<'a, W>,
+        length: usize,
         keys_out: impl IntoViewMut<'a, K>,
         values_out: impl IntoViewMut<'a, V>,
         workspace: &mut Workspace<K, V>,
@@ -375,23 +375,24 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         (segments, count): (Segments<'_, W>, Count<'_, W>),
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let mut buffers = vec![("keys", keys.stream()), ("output", out.stream())];
+        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("keys", &keys), ("output", &out)];
         if let Some((values, values_out)) = &values {
-            buffers.extend([("values", values.stream()), ("output", values_out.stream())]);
+            buffers.push(("values", values));
+            buffers.push(("output", values_out));
         }
         if let Segments::Between(offsets) = &segments {
-            buffers.push(("offsets", offsets.stream()));
+            buffers.push(("offsets", offsets));
         }
         let call = Call {
             operation: NAMES.operation,
             stream,
             context: &self.context,
             buffers: &buffers,
-            count: count.home(),
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let kernels = self.kernels(value_bytes)?;
         let items = keys.len();
         let (segment_count, longest) = match &segments {
@@ -452,14 +453,14 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
             length: length as u64,
             warp_segments: warp_segments as u64,
         };
-        let args = (
-            buffers.borrow(),
+        let args = Short {
+            buffers: buffers.borrow(),
             offsets,
             range,
-            item_count.input(),
-            room.borrow(),
-            words.as_view_mut(),
-        );
+            input: item_count.input(),
+            room: room.borrow(),
+            workspace: words.as_view_mut(),
+        };
         let launch = Launch::blocks(blocks.max(1) as u32, BLOCK_THREADS);
         kernels.short.launch(stream, launch, args)?;
         if longest <= SHORT {
@@ -472,7 +473,12 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         let blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors as usize;
         let blocks = blocks.min(several + single);
         let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
-        let args = (buffers, scratch, room, words.as_view_mut());
+        let args = Long {
+            buffers,
+            scratch,
+            room,
+            workspace: words.as_view_mut(),
+        };
         kernels.long.launch(stream, launch, args)
     }
 }

@@ -6,7 +6,7 @@ use super::{KEYS, Key, Order};
 use crate::{
     CountWord,
     arguments::Input,
-    cuda::{In, InOut, Kernel, Source},
+    cuda::{In, InOut, Kernel, Source, kernel_params},
     radix_sort::SortTypes,
     scratch::{Operation, Sizes},
     shared,
@@ -89,22 +89,25 @@ impl ListRoom<'_> {
     }
 }
 
-/// The parameters of the kernel `segmented_sort_short`: `(buffers, offsets, range, input, room, workspace)`.
-pub(super) type Short<W> = (
-    SortBuffers<'static>,
-    In<W>,
-    SegmentRange,
-    Input<'static>,
-    ListRoom<'static>,
-    InOut<u64>,
-);
-/// The parameters of the kernel `segmented_sort_long`: `(buffers, scratch, room, workspace)`.
-pub(super) type Long = (
-    SortBuffers<'static>,
-    ScratchBuffers<'static>,
-    ListRoom<'static>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `segmented_sort_short`.
+    pub(super) struct Short<'a, W: CountWord> {
+        buffers: SortBuffers<'static>,
+        offsets: In<W>,
+        range: SegmentRange,
+        input: Input<'static>,
+        room: ListRoom<'static>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `segmented_sort_long`.
+    pub(super) struct Long<'a> {
+        buffers: SortBuffers<'static>,
+        scratch: ScratchBuffers<'static>,
+        room: ListRoom<'static>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// Returns the items per thread that sorts a tile in shared memory. An odd number avoids bank conflicts.
 const fn items_per_thread(key_bytes: usize, value_bytes: usize) -> u32 {
@@ -163,8 +166,8 @@ pub(super) fn part_bytes<K>(items: usize, value_bytes: usize) -> [usize; 3] {
 /// The loaded kernels for one size of values.
 #[derive(Debug)]
 pub(super) struct Kernels<W: CountWord> {
-    pub(super) short: Kernel<Short<W>>,
-    pub(super) long: Kernel<Long>,
+    pub(super) short: Kernel<Short<'static, W>>,
+    pub(super) long: Kernel<Long<'static>>,
 }
 
 /// Returns the kernel file for keys of type `K`, offsets of type `W`, and values of a size in bytes.
@@ -178,7 +181,7 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: usize) -> 
         )
         .constant("MAX_ROUNDS", MAX_ROUNDS as u32)
         .constant("LIST_WORDS", LIST_WORDS as u32)
-        .kernel::<Short<W>>("segmented_sort_short")
-        .kernel::<Long>("segmented_sort_long");
+        .kernel::<Short<'static, W>>("segmented_sort_short")
+        .kernel::<Long<'static>>("segmented_sort_long");
     SortTypes::of::<K, W>(value_bytes as u32).declare(source, order)
 }

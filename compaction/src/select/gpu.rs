@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     NAMES, Strategy, Workspace, check_item, check_items,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
+    arguments::{Call, ItemCount, Operands, check_room, check_workspace, room_for_count},
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
 };
 
@@ -195,8 +195,8 @@ impl Select {
         let flags = &flags.into_view();
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let method = self.indices_method::<W>()?;
-        let buffers = [("flags", flags.stream()), ("output", out.stream())];
-        let mut call = self.call(stream, &buffers, flags, count, selected, workspace)?;
+        let buffers: &Operands<'_> = &[("flags", &flags), ("output", &out)];
+        let mut call = self.call(stream, buffers, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len())?;
         // Kernels for indices read no items.
         let items = call.flags.slice(..0);
@@ -269,12 +269,8 @@ impl Select {
     ) -> Result<()> {
         let method = self.items_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
-        let buffers = [
-            ("items", items.stream()),
-            ("flags", flags.stream()),
-            ("output", out.stream()),
-        ];
-        let mut call = self.call(stream, &buffers, flags, count, selected, workspace)?;
+        let buffers: &Operands<'_> = &[("items", &items), ("flags", &flags), ("output", &out)];
+        let mut call = self.call(stream, buffers, flags, count, selected, workspace)?;
         self.set_room(&mut call, out.len() / layout.size())?;
         method.launch(call, &items, &mut out)
     }
@@ -318,17 +314,17 @@ impl Select {
     fn set_room<W: CountWord>(&self, call: &mut SelectCall<'_, W>, room: usize) -> Result<()> {
         call.room = room;
         match self.strategy {
-            Strategy::Off => check_room(NAMES.output, room, call.capacity),
+            Strategy::Off => check_room(NAMES.output, room, call.item_count.capacity),
             _ => Ok(()),
         }
     }
 
     /// Checks the arguments of a call and collects those that all its launches need. `buffers` names its buffers besides
-    /// the counts, with their streams.
+    /// the counts.
     pub(super) fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,
-        buffers: &[(&'static str, &Arc<CudaStream>)],
+        buffers: &Operands<'_>,
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
@@ -339,11 +335,11 @@ impl Select {
             stream,
             context: &self.context,
             buffers,
-            count: count.home(),
-            written: Some(selected.stream()),
+            count: count.operand(),
+            written: Some(&selected),
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let named = call.check()?;
         let room = workspace.capacity_for::<W>(self.strategy);
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
@@ -354,14 +350,13 @@ impl Select {
         Ok(SelectCall {
             stream,
             flags: flags.slice(..),
-            count: cuda::reinterpret(item_count.count)?,
-            is_given: item_count.is_given,
-            capacity: item_count.capacity,
             room: item_count.capacity,
+            item_count,
             portion,
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.states.words.as_view_mut(),
             scratch: workspace.scratch.as_view_mut(),
+            _named: named,
         })
     }
 }

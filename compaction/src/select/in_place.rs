@@ -3,7 +3,7 @@
 use std::{alloc::Layout, sync::Arc};
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, TILE_ITEMS, check_items,
@@ -14,14 +14,23 @@ use super::{
 };
 use crate::{
     Count, CountWord, Error, Result,
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
+    arguments::Operands,
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
 };
 
-/// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
-/// selected, workspace)`, with items as bytes. [`Extent`] states the range of items of the launch.
-///
-/// The first one serves `look-back`, and the second one `off`, which overwrites rejected items with all-one bits.
-type InPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, InOut<W>, InOut<u64>);
+kernel_params! {
+    /// The parameters of the kernels `select_in_place` and `select_blank_in_place`, with items as bytes.
+    ///
+    /// The first one serves `look-back`, and the second one `off`, which overwrites rejected items with all-one bits.
+    pub(super) struct InPlace<'a, W: CountWord> {
+        items: InOut<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+    }
+}
 
 /// Returns the items per thread of the kernel `select_in_place`, 1 to 16, so that the survivors of a tile fit in 32 KiB
 /// of shared memory.
@@ -38,8 +47,8 @@ fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Result<Source> {
             let source = Source::new("compaction/kernels/select_in_place.cu", text);
             Ok(method::with_constants::<W>(source, layout)
                 .constant("IN_PLACE_STRIPES", stripes(layout))
-                .kernel::<InPlace<W>>("select_in_place")
-                .kernel::<InPlace<W>>("select_blank_in_place"))
+                .kernel::<InPlace<'static, W>>("select_in_place")
+                .kernel::<InPlace<'static, W>>("select_blank_in_place"))
         }
         Strategy::HoleFilling => Ok(method::source::<W>(strategy, layout)),
         Strategy::Atomic
@@ -53,14 +62,14 @@ fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Result<Source> {
 #[derive(Debug)]
 pub(super) enum InPlaceMethod<W: CountWord> {
     LookBack {
-        kernel: Kernel<InPlace<W>>,
+        kernel: Kernel<InPlace<'static, W>>,
         tile_items: u32,
     },
     HoleFilling {
-        find: Kernel<FindHoles<W>>,
-        fill: Kernel<FillHolesInPlace<W>>,
+        find: Kernel<FindHoles<'static, W>>,
+        fill: Kernel<FillHolesInPlace<'static, W>>,
     },
-    Off(Kernel<InPlace<W>>),
+    Off(Kernel<InPlace<'static, W>>),
 }
 
 impl<W: CountWord> InPlaceMethod<W> {
@@ -105,26 +114,26 @@ impl<W: CountWord> InPlaceMethod<W> {
             Self::Off(kernel) => (kernel, BLOCK_THREADS),
             Self::HoleFilling { fill, .. } => {
                 let (tiles, scratch) = (call.tiles(), cuda::reinterpret(call.scratch.as_view())?);
-                let args = (
-                    items.slice_mut(..),
-                    call.flags.slice(..),
-                    call.count.slice(..),
+                let args = FillHolesInPlace {
+                    items: items.slice_mut(..),
+                    flags: call.flags.slice(..),
+                    count: call.item_count.words()?,
                     extent,
-                    scratch.slice(..tiles),
-                    scratch.slice(tiles..),
-                    call.selected.as_view(),
-                );
+                    befores: scratch.slice(..tiles),
+                    holes: scratch.slice(tiles..),
+                    selected: call.selected.as_view(),
+                };
                 return fill.launch(call.stream, extent.blocks(TILE_ITEMS), args);
             }
         };
-        let args = (
-            items.slice_mut(..),
-            call.flags.slice(..),
-            call.count.slice(..),
+        let args = InPlace {
+            items: items.slice_mut(..),
+            flags: call.flags.slice(..),
+            count: call.item_count.words()?,
             extent,
-            call.selected.slice_mut(..),
-            call.words.slice_mut(..),
-        );
+            selected: call.selected.slice_mut(..),
+            workspace: call.words.slice_mut(..),
+        };
         kernel.launch(call.stream, extent.blocks(tile_items), args)
     }
 }
@@ -184,8 +193,8 @@ impl Select {
     ) -> Result<()> {
         let method = self.in_place_method::<W>(layout)?;
         check_items(flags.len(), items.len() / layout.size())?;
-        let buffers = [("items", items.stream()), ("flags", flags.stream())];
-        let call = self.call(stream, &buffers, flags, count, selected, workspace)?;
+        let buffers: &Operands<'_> = &[("items", &items), ("flags", &flags)];
+        let call = self.call(stream, buffers, flags, count, selected, workspace)?;
         method.launch(call, &mut items)
     }
 

@@ -7,7 +7,8 @@ use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use super::{BLOCK_THREADS, MAX_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS};
 use crate::{
     CountWord, Result,
-    cuda::{self, In, InOut, Kernel, Launch, Module, Source},
+    arguments::ItemCount,
+    cuda::{self, In, InOut, Kernel, Launch, Module, NamedCall, Source, kernel_params},
     look_back,
 };
 
@@ -20,83 +21,123 @@ const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 /// Warps per block.
 const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
 
-/// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`: `(items, flags, count, extent,
-/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items of the launch, and
-/// whether `count` holds the number of all items.
-type Keep<W> = (
-    In<u8>,
-    In<u8>,
-    In<W>,
-    Extent,
-    InOut<u8>,
-    InOut<W>,
-    InOut<u64>,
-);
-/// The parameters of the kernels `select_count_blocks` and `select_count_sequences`: `(flags, count, extent, counts,
-/// workspace)`. They write the number of survivors of each block or warp to `counts`. [`Extent`] states the range of
-/// items of the launch, and whether `count` holds the number of all items.
-type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
-/// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`: `(count, extent, counts, selected,
-/// workspace)`. They replace each count in `counts` by the sum of the counts before it. [`Extent`] states the range of
-/// items of the launch, and whether `count` holds the number of all items.
-type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
-/// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`. It
-/// replaces each of `sequences` counts by the sum of the counts before it. [`Extent`] states the range of items of the
-/// launch.
-type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
-/// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
-/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`. `begins` holds, for each block or
-/// warp, the number of survivors of the launch before it. `workspace` holds the number of survivors of earlier
-/// launches. [`Extent`] states the range of items of the launch, and whether `count` holds the number of all items.
-type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
-/// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`. It writes
-/// each item's rank in its section, and each section's number of survivors. [`Extent`] states the range of items of the
-/// launch, and whether `count` holds the number of all items.
-type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
-/// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`: `(items, flags,
-/// count, extent, ranks, sums, out, workspace)`. An output index is the item's rank plus its section's offset in `sums`
-/// plus the number of survivors of earlier launches in `workspace`. [`Extent`] states the range of items of the launch,
-/// and whether `count` holds the number of all items.
-type MoveByRank<W> = (
-    In<u8>,
-    In<u8>,
-    In<W>,
-    Extent,
-    In<u32>,
-    In<u32>,
-    InOut<u8>,
-    In<u64>,
-);
-/// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`. It
-/// writes the number of survivors before each tile to `befores`, and the indices of rejected items to `holes`.
-/// [`Extent`] states the range of items of the launch, and whether `count` holds the number of all items.
-pub(super) type FindHoles<W> = (
-    In<u8>,
-    In<W>,
-    Extent,
-    InOut<W>,
-    InOut<W>,
-    InOut<W>,
-    InOut<u64>,
-);
-/// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
-/// count, extent, befores, holes, out, selected)`. `select_find_holes` has written the number of survivors before each
-/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items of the launch,
-/// and whether `count` holds the number of all items.
-type FillHoles<W> = (
-    In<u8>,
-    In<u8>,
-    In<W>,
-    Extent,
-    In<W>,
-    In<W>,
-    InOut<u8>,
-    In<W>,
-);
-/// The parameters of the kernel `select_fill_holes_in_place`: `(items, flags, count, extent, befores, holes,
-/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items of the launch,
-/// and whether `count` holds the number of all items.
-pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
+kernel_params! {
+    /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`, with items and output as bytes.
+    /// `count` is the number of all items, if the [`Extent`] does not state it.
+    pub(super) struct Keep<'a, W: CountWord> {
+        items: In<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        out: InOut<u8>,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `select_count_blocks` and `select_count_sequences`, which write the number of
+    /// survivors of each block or warp to `counts`.
+    pub(super) struct CountGroups<'a, W: CountWord> {
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        counts: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`, which replace each count in `counts` by
+    /// the sum of the counts before it.
+    pub(super) struct ScanGroups<'a, W: CountWord> {
+        count: In<W>,
+        extent: Extent,
+        counts: InOut<u32>,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `select_scan_sequences`, which replaces each of `sequences` counts by the sum of the
+    /// counts before it.
+    pub(super) struct ScanSequences<'a, W: CountWord> {
+        extent: Extent,
+        sequences: u32,
+        counts: InOut<u32>,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
+    /// `select_move_items`. `begins` holds, for each block or warp, the number of survivors of the launch before it, and
+    /// `workspace` the number of survivors of earlier launches.
+    pub(super) struct MoveGroups<'a, W: CountWord> {
+        items: In<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        begins: In<u32>,
+        out: InOut<u8>,
+        workspace: In<u64>,
+    }
+
+    /// The parameters of the kernel `select_scan_sections`, which writes each item's rank in its section, and each
+    /// section's number of survivors.
+    pub(super) struct ScanSections<'a, W: CountWord> {
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        ranks: InOut<u32>,
+        sums: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`. An output index
+    /// is the item's rank plus its section's offset in `sums` plus the number of survivors of earlier launches in
+    /// `workspace`.
+    pub(super) struct MoveByRank<'a, W: CountWord> {
+        items: In<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        ranks: In<u32>,
+        sums: In<u32>,
+        out: InOut<u8>,
+        workspace: In<u64>,
+    }
+
+    /// The parameters of the kernel `select_find_holes`, which writes the number of survivors before each tile to
+    /// `befores`, and the indices of rejected items to `holes`.
+    pub(super) struct FindHoles<'a, W: CountWord> {
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        befores: InOut<W>,
+        holes: InOut<W>,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`.
+    /// `select_find_holes` has written `befores` and `holes`.
+    pub(super) struct FillHoles<'a, W: CountWord> {
+        items: In<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        befores: In<W>,
+        holes: In<W>,
+        out: InOut<u8>,
+        selected: In<W>,
+    }
+
+    /// The parameters of the kernel `select_fill_holes_in_place`. `select_find_holes` has written `befores` and `holes`.
+    pub(super) struct FillHolesInPlace<'a, W: CountWord> {
+        items: InOut<u8>,
+        flags: In<u8>,
+        count: In<W>,
+        extent: Extent,
+        befores: In<W>,
+        holes: In<W>,
+        selected: In<W>,
+    }
+}
 
 crate::shared! {
     /// The range of items of one launch, and whether the host or the word `count` in device memory gives the number of
@@ -113,14 +154,14 @@ crate::shared! {
 }
 
 impl Extent {
-    /// Yields the ranges of the launches of a call on up to `capacity` items, each of at most `portion` items. Without
-    /// items there is one empty range. `is_given` is whether there are exactly `capacity` items, and `room` the length of
-    /// the output in items.
+    /// Yields the ranges of the launches of a call, each of at most `portion` items. Without items there is one empty
+    /// range. `room` is the length of the output in items.
     pub(super) fn all(
-        (capacity, is_given): (usize, bool),
+        item_count: &ItemCount<'_>,
         portion: u32,
         room: usize,
-    ) -> impl Iterator<Item = Self> + Clone {
+    ) -> impl Iterator<Item = Self> + Clone + use<> {
+        let (capacity, is_given) = (item_count.capacity, item_count.is_given());
         let portions = capacity.div_ceil(portion as usize).max(1);
         (0..portions).map(move |number| {
             let first = number * portion as usize;
@@ -193,37 +234,37 @@ pub(crate) fn item_constants(source: Source, layout: Layout) -> Source {
 pub(super) fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Source {
     match strategy {
         Strategy::LookBack => with_constants::<W>(file!("select.cu"), layout)
-            .kernel::<Keep<W>>("select_indices_look_back")
-            .kernel::<Keep<W>>("select_items_look_back")
-            .kernel::<Keep<W>>("select_many_indices_look_back")
-            .kernel::<Keep<W>>("select_many_items_look_back"),
+            .kernel::<Keep<'static, W>>("select_indices_look_back")
+            .kernel::<Keep<'static, W>>("select_items_look_back")
+            .kernel::<Keep<'static, W>>("select_many_indices_look_back")
+            .kernel::<Keep<'static, W>>("select_many_items_look_back"),
         Strategy::Atomic | Strategy::Off => with_constants::<W>(file!("select_append.cu"), layout)
-            .kernel::<Keep<W>>("select_indices_atomic")
-            .kernel::<Keep<W>>("select_items_atomic")
-            .kernel::<Keep<W>>("select_indices_off")
-            .kernel::<Keep<W>>("select_items_off"),
+            .kernel::<Keep<'static, W>>("select_indices_atomic")
+            .kernel::<Keep<'static, W>>("select_items_atomic")
+            .kernel::<Keep<'static, W>>("select_indices_off")
+            .kernel::<Keep<'static, W>>("select_items_off"),
         Strategy::CountScanScatter => {
             with_constants::<W>(file!("select_count_scan_scatter.cu"), layout)
-                .kernel::<CountGroups<W>>("select_count_blocks")
-                .kernel::<ScanGroups<W>>("select_scan_blocks")
-                .kernel::<MoveGroups<W>>("select_scatter_indices")
-                .kernel::<MoveGroups<W>>("select_scatter_items")
+                .kernel::<CountGroups<'static, W>>("select_count_blocks")
+                .kernel::<ScanGroups<'static, W>>("select_scan_blocks")
+                .kernel::<MoveGroups<'static, W>>("select_scatter_indices")
+                .kernel::<MoveGroups<'static, W>>("select_scatter_items")
         }
         Strategy::Sequences => with_constants::<W>(file!("select_sequences.cu"), layout)
-            .kernel::<CountGroups<W>>("select_count_sequences")
-            .kernel::<ScanSequences<W>>("select_scan_sequences")
-            .kernel::<MoveGroups<W>>("select_move_indices")
-            .kernel::<MoveGroups<W>>("select_move_items"),
+            .kernel::<CountGroups<'static, W>>("select_count_sequences")
+            .kernel::<ScanSequences<'static, W>>("select_scan_sequences")
+            .kernel::<MoveGroups<'static, W>>("select_move_indices")
+            .kernel::<MoveGroups<'static, W>>("select_move_items"),
         Strategy::ScanScatter => with_constants::<W>(file!("select_scan_scatter.cu"), layout)
-            .kernel::<ScanSections<W>>("select_scan_sections")
-            .kernel::<ScanGroups<W>>("select_scan_sums")
-            .kernel::<MoveByRank<W>>("select_scatter_indices_by_rank")
-            .kernel::<MoveByRank<W>>("select_scatter_items_by_rank"),
+            .kernel::<ScanSections<'static, W>>("select_scan_sections")
+            .kernel::<ScanGroups<'static, W>>("select_scan_sums")
+            .kernel::<MoveByRank<'static, W>>("select_scatter_indices_by_rank")
+            .kernel::<MoveByRank<'static, W>>("select_scatter_items_by_rank"),
         Strategy::HoleFilling => with_constants::<W>(file!("select_hole_filling.cu"), layout)
-            .kernel::<FindHoles<W>>("select_find_holes")
-            .kernel::<FillHoles<W>>("select_fill_holes_with_indices")
-            .kernel::<FillHoles<W>>("select_fill_holes_with_items")
-            .kernel::<FillHolesInPlace<W>>("select_fill_holes_in_place"),
+            .kernel::<FindHoles<'static, W>>("select_find_holes")
+            .kernel::<FillHoles<'static, W>>("select_fill_holes_with_indices")
+            .kernel::<FillHoles<'static, W>>("select_fill_holes_with_items")
+            .kernel::<FillHolesInPlace<'static, W>>("select_fill_holes_in_place"),
     }
 }
 
@@ -231,9 +272,7 @@ pub(super) fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Source
 pub(super) struct SelectCall<'a, W: CountWord> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) flags: CudaView<'a, u8>,
-    pub(super) count: CudaView<'a, W>,
-    pub(super) is_given: bool,
-    pub(super) capacity: usize,
+    pub(super) item_count: ItemCount<'a>,
     /// The length of the output in items. Survivors that would be written behind it are only counted.
     pub(super) room: usize,
     /// The largest number of items of one launch, called a portion.
@@ -241,28 +280,29 @@ pub(super) struct SelectCall<'a, W: CountWord> {
     pub(super) selected: CudaViewMut<'a, W>,
     pub(super) words: CudaViewMut<'a, u64>,
     pub(super) scratch: CudaViewMut<'a, u64>,
+    pub(super) _named: NamedCall,
 }
 
 impl<W: CountWord> SelectCall<'_, W> {
     /// Yields the ranges of items of the call's launches.
     pub(super) fn extents(&self) -> impl Iterator<Item = Extent> + Clone + use<W> {
-        Extent::all((self.capacity, self.is_given), self.portion, self.room)
+        Extent::all(&self.item_count, self.portion, self.room)
     }
 
     /// Enqueues a launch that writes the number of survivors of each block or warp to the scratch memory.
     fn count_groups(
         &mut self,
-        kernel: &Kernel<CountGroups<W>>,
+        kernel: &Kernel<CountGroups<'static, W>>,
         extent: Extent,
         launch: Launch,
     ) -> Result<()> {
-        let args = (
-            self.flags.slice(..),
-            self.count.slice(..),
+        let args = CountGroups {
+            flags: self.flags.slice(..),
+            count: self.item_count.words()?,
             extent,
-            cuda::reinterpret_mut(&mut self.scratch)?,
-            self.words.slice_mut(..),
-        );
+            counts: cuda::reinterpret_mut(&mut self.scratch)?,
+            workspace: self.words.slice_mut(..),
+        };
         kernel.launch(self.stream, launch, args)
     }
 
@@ -270,20 +310,20 @@ impl<W: CountWord> SelectCall<'_, W> {
     /// begin at the 4-byte word `first`, and there is one for every `group_items` items.
     fn scan_groups(
         &mut self,
-        kernel: &Kernel<ScanGroups<W>>,
+        kernel: &Kernel<ScanGroups<'static, W>>,
         extent: Extent,
         first: usize,
         group_items: u32,
     ) -> Result<()> {
         let groups = extent.items.div_ceil(group_items);
         let mut scratch = cuda::reinterpret_mut(&mut self.scratch)?;
-        let args = (
-            self.count.slice(..),
+        let args = ScanGroups {
+            count: self.item_count.words()?,
             extent,
-            scratch.slice_mut(first..),
-            self.selected.slice_mut(..),
-            self.words.slice_mut(..),
-        );
+            counts: scratch.slice_mut(first..),
+            selected: self.selected.slice_mut(..),
+            workspace: self.words.slice_mut(..),
+        };
         let blocks = groups.div_ceil(TILE_COUNTS).max(1);
         kernel.launch(self.stream, Launch::blocks(blocks, BLOCK_THREADS), args)
     }
@@ -292,20 +332,20 @@ impl<W: CountWord> SelectCall<'_, W> {
     /// survivors of the launch before it.
     fn move_groups(
         &mut self,
-        kernel: &Kernel<MoveGroups<W>>,
+        kernel: &Kernel<MoveGroups<'static, W>>,
         (extent, launch): (Extent, Launch),
         items: &CudaView<'_, u8>,
         out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
-        let args = (
-            items.slice(..),
-            self.flags.slice(..),
-            self.count.slice(..),
+        let args = MoveGroups {
+            items: items.slice(..),
+            flags: self.flags.slice(..),
+            count: self.item_count.words()?,
             extent,
-            cuda::reinterpret(self.scratch.as_view())?,
-            out.slice_mut(..),
-            self.words.as_view(),
-        );
+            begins: cuda::reinterpret(self.scratch.as_view())?,
+            out: out.slice_mut(..),
+            workspace: self.words.as_view(),
+        };
         kernel.launch(self.stream, launch, args)
     }
 
@@ -314,20 +354,20 @@ impl<W: CountWord> SelectCall<'_, W> {
     ///
     /// The list contains the indices of up to half of all items, in order. If k items survive, it begins with all
     /// holes: the rejected items among the first k.
-    pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<W>>) -> Result<()> {
+    pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<'static, W>>) -> Result<()> {
         for extent in self.extents() {
             let tiles = self.tiles();
             let mut scratch = cuda::reinterpret_mut(&mut self.scratch)?;
             let (mut befores, mut holes) = scratch.split_at_mut(tiles);
-            let args = (
-                self.flags.slice(..),
-                self.count.slice(..),
+            let args = FindHoles {
+                flags: self.flags.slice(..),
+                count: self.item_count.words()?,
                 extent,
-                befores.slice_mut(..),
-                holes.slice_mut(..),
-                self.selected.slice_mut(..),
-                self.words.slice_mut(..),
-            );
+                befores: befores.slice_mut(..),
+                holes: holes.slice_mut(..),
+                selected: self.selected.slice_mut(..),
+                workspace: self.words.slice_mut(..),
+            };
             kernel.launch(self.stream, extent.blocks(TILE_ITEMS), args)?;
         }
         Ok(())
@@ -335,7 +375,10 @@ impl<W: CountWord> SelectCall<'_, W> {
 
     /// Returns the number of tiles of the whole input, at least 1.
     pub(super) fn tiles(&self) -> usize {
-        self.capacity.div_ceil(TILE_ITEMS as usize).max(1)
+        self.item_count
+            .capacity
+            .div_ceil(TILE_ITEMS as usize)
+            .max(1)
     }
 }
 
@@ -343,30 +386,30 @@ impl<W: CountWord> SelectCall<'_, W> {
 #[derive(Debug)]
 pub(super) enum Method<W: CountWord> {
     LookBack {
-        few: Kernel<Keep<W>>,
-        many: Kernel<Keep<W>>,
+        few: Kernel<Keep<'static, W>>,
+        many: Kernel<Keep<'static, W>>,
     },
     CountScanScatter {
-        count: Kernel<CountGroups<W>>,
-        scan: Kernel<ScanGroups<W>>,
-        scatter: Kernel<MoveGroups<W>>,
+        count: Kernel<CountGroups<'static, W>>,
+        scan: Kernel<ScanGroups<'static, W>>,
+        scatter: Kernel<MoveGroups<'static, W>>,
     },
     Sequences {
-        count: Kernel<CountGroups<W>>,
-        scan: Kernel<ScanSequences<W>>,
-        moving: Kernel<MoveGroups<W>>,
+        count: Kernel<CountGroups<'static, W>>,
+        scan: Kernel<ScanSequences<'static, W>>,
+        moving: Kernel<MoveGroups<'static, W>>,
     },
     ScanScatter {
-        scan: Kernel<ScanSections<W>>,
-        scan_sums: Kernel<ScanGroups<W>>,
-        scatter: Kernel<MoveByRank<W>>,
+        scan: Kernel<ScanSections<'static, W>>,
+        scan_sums: Kernel<ScanGroups<'static, W>>,
+        scatter: Kernel<MoveByRank<'static, W>>,
     },
     HoleFilling {
-        find: Kernel<FindHoles<W>>,
-        fill: Kernel<FillHoles<W>>,
+        find: Kernel<FindHoles<'static, W>>,
+        fill: Kernel<FillHoles<'static, W>>,
     },
     /// A kernel of `atomic` or `off`: one launch, whose blocks do not wait for each other.
-    Single(Kernel<Keep<W>>),
+    Single(Kernel<Keep<'static, W>>),
 }
 
 impl<W: CountWord> Method<W> {
@@ -473,21 +516,21 @@ impl<W: CountWord> Method<W> {
 
 /// Enqueues a launch of one kernel that selects from a range of items.
 fn single<W: CountWord>(
-    kernel: &Kernel<Keep<W>>,
+    kernel: &Kernel<Keep<'static, W>>,
     call: &mut SelectCall<'_, W>,
     (extent, tile_items): (Extent, u32),
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    let args = (
-        items.slice(..),
-        call.flags.slice(..),
-        call.count.slice(..),
+    let args = Keep {
+        items: items.slice(..),
+        flags: call.flags.slice(..),
+        count: call.item_count.words()?,
         extent,
-        out.slice_mut(..),
-        call.selected.slice_mut(..),
-        call.words.slice_mut(..),
-    );
+        out: out.slice_mut(..),
+        selected: call.selected.slice_mut(..),
+        workspace: call.words.slice_mut(..),
+    };
     kernel.launch(call.stream, extent.blocks(tile_items), args)
 }
 
@@ -505,7 +548,12 @@ pub(super) fn sequence_count(items: u32) -> u32 {
 
 /// Enqueues the three launches of `sequences` over a range of items.
 fn sequences<W: CountWord>(
-    (count, scan, moving): Passes<'_, CountGroups<W>, ScanSequences<W>, MoveGroups<W>>,
+    (count, scan, moving): Passes<
+        '_,
+        CountGroups<'static, W>,
+        ScanSequences<'static, W>,
+        MoveGroups<'static, W>,
+    >,
     call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
@@ -514,13 +562,13 @@ fn sequences<W: CountWord>(
     let sequences = sequence_count(extent.items);
     let launch = Launch::blocks(sequences / BLOCK_WARPS, BLOCK_THREADS);
     call.count_groups(count, extent, launch)?;
-    let args = (
+    let args = ScanSequences {
         extent,
         sequences,
-        cuda::reinterpret_mut(&mut call.scratch)?,
-        call.selected.slice_mut(..),
-        call.words.slice_mut(..),
-    );
+        counts: cuda::reinterpret_mut(&mut call.scratch)?,
+        selected: call.selected.slice_mut(..),
+        workspace: call.words.slice_mut(..),
+    };
     let scanners = Launch::blocks(sequences.div_ceil(TILE_COUNTS), BLOCK_THREADS);
     scan.launch(call.stream, scanners, args)?;
     call.move_groups(moving, (extent, launch), items, out)
@@ -529,7 +577,12 @@ fn sequences<W: CountWord>(
 /// Enqueues the three launches of `scan-scatter` over a range of items: they scan each section, scan the sums of the
 /// sections, and write the survivors to `out`.
 fn scan_scatter<W: CountWord>(
-    (scan, scan_sums, scatter): Passes<'_, ScanSections<W>, ScanGroups<W>, MoveByRank<W>>,
+    (scan, scan_sums, scatter): Passes<
+        '_,
+        ScanSections<'static, W>,
+        ScanGroups<'static, W>,
+        MoveByRank<'static, W>,
+    >,
     call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
@@ -538,49 +591,49 @@ fn scan_scatter<W: CountWord>(
     let sums_begin = extent.items as usize;
     let mut scratch = cuda::reinterpret_mut(&mut call.scratch)?;
     let (mut ranks, mut sums) = scratch.split_at_mut(sums_begin);
-    let args = (
-        call.flags.slice(..),
-        call.count.slice(..),
+    let args = ScanSections {
+        flags: call.flags.slice(..),
+        count: call.item_count.words()?,
         extent,
-        ranks.slice_mut(..),
-        sums.slice_mut(..),
-        call.words.slice_mut(..),
-    );
+        ranks: ranks.slice_mut(..),
+        sums: sums.slice_mut(..),
+        workspace: call.words.slice_mut(..),
+    };
     scan.launch(call.stream, extent.blocks(SECTION_ITEMS), args)?;
     call.scan_groups(scan_sums, extent, sums_begin, SECTION_ITEMS)?;
     let scratch = cuda::reinterpret(call.scratch.as_view())?;
-    let args = (
-        items.slice(..),
-        call.flags.slice(..),
-        call.count.slice(..),
+    let args = MoveByRank {
+        items: items.slice(..),
+        flags: call.flags.slice(..),
+        count: call.item_count.words()?,
         extent,
-        scratch.slice(..sums_begin),
-        scratch.slice(sums_begin..),
-        out.slice_mut(..),
-        call.words.as_view(),
-    );
+        ranks: scratch.slice(..sums_begin),
+        sums: scratch.slice(sums_begin..),
+        out: out.slice_mut(..),
+        workspace: call.words.as_view(),
+    };
     scatter.launch(call.stream, extent.blocks(BLOCK_THREADS), args)
 }
 
 /// Enqueues the second launch of `hole-filling`, which writes the survivors among a range of items to `out`. If k items
 /// survive in all, those among the first k keep their indices, and the others fill the holes between them.
 fn fill_holes<W: CountWord>(
-    kernel: &Kernel<FillHoles<W>>,
+    kernel: &Kernel<FillHoles<'static, W>>,
     call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     let (tiles, scratch) = (call.tiles(), cuda::reinterpret(call.scratch.as_view())?);
-    let args = (
-        items.slice(..),
-        call.flags.slice(..),
-        call.count.slice(..),
+    let args = FillHoles {
+        items: items.slice(..),
+        flags: call.flags.slice(..),
+        count: call.item_count.words()?,
         extent,
-        scratch.slice(..tiles),
-        scratch.slice(tiles..),
-        out.slice_mut(..),
-        call.selected.as_view(),
-    );
+        befores: scratch.slice(..tiles),
+        holes: scratch.slice(tiles..),
+        out: out.slice_mut(..),
+        selected: call.selected.as_view(),
+    };
     kernel.launch(call.stream, extent.blocks(TILE_ITEMS), args)
 }

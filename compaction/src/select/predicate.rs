@@ -2,34 +2,43 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
     cuda::{
-        self, Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
+        Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
+        kernel_params,
     },
     layout::Shared,
     look_back,
 };
 
-/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags, parameters)`. It writes one flag per
-/// item. [`Extent`] states the range of items of the launch, and whether `count` contains the number of all items.
-type Flags<T, W, P> = (In<T>, In<W>, Extent, InOut<u8>, <P as Parameters>::Passed);
-/// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`: `(items, count, extent, out,
-/// selected, workspace, parameters)`. [`Extent`] states the range of items of the launch, and whether `count` contains
-/// the number of all items.
-type Keep<T, W, P> = (
-    In<T>,
-    In<W>,
-    Extent,
-    InOut<T>,
-    InOut<W>,
-    InOut<u64>,
-    <P as Parameters>::Passed,
-);
+kernel_params! {
+    /// The parameters of the kernel `select_if_flags`, which writes one flag per item. `count` is the number of all
+    /// items, if the [`Extent`] does not state it.
+    struct Flags<'a, T: Shared, W: CountWord, P: Parameters> {
+        items: In<T>,
+        count: In<W>,
+        extent: Extent,
+        flags: InOut<u8>,
+        parameters: <P as Parameters>::Passed,
+    }
+
+    /// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`. `count` is the number of all
+    /// items, if the [`Extent`] does not state it.
+    struct Keep<'a, T: Shared, W: CountWord, P: Parameters> {
+        items: In<T>,
+        count: In<W>,
+        extent: Extent,
+        out: InOut<T>,
+        selected: InOut<W>,
+        workspace: InOut<u64>,
+        parameters: <P as Parameters>::Passed,
+    }
+}
 
 /// Number of items of a launch from which `select_if_many_look_back` is faster than `select_if_look_back`: there are
 /// more blocks than a GPU runs at once.
@@ -213,9 +222,9 @@ impl Parameters for () {
 /// ```
 #[derive(Debug)]
 pub struct SelectIf<T: Shared, W: CountWord = u32, P: Parameters = ()> {
-    flags: Kernel<Flags<T, W, P>>,
-    few: Kernel<Keep<T, W, P>>,
-    many: Kernel<Keep<T, W, P>>,
+    flags: Kernel<Flags<'static, T, W, P>>,
+    few: Kernel<Keep<'static, T, W, P>>,
+    many: Kernel<Keep<'static, T, W, P>>,
     parameters: P,
 }
 
@@ -387,28 +396,23 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
             operation: NAMES.operation,
             stream,
             context: self.flags.context(),
-            buffers: &[("items", items.stream()), ("flags", flags.stream())],
-            count: count.home(),
+            buffers: &[("items", &items), ("flags", &flags)],
+            count: count.operand(),
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
         check_room("the flags of select", flags.len(), item_count.capacity)?;
-        let (count, capacity) = (
-            cuda::reinterpret::<_, W>(item_count.count)?,
-            item_count.capacity,
-        );
-        let is_given = item_count.is_given;
         let portion = workspace.portion::<W>();
-        for extent in Extent::all((capacity, is_given), portion, capacity) {
-            let args = (
-                items.slice(..),
-                count.slice(..),
+        for extent in Extent::all(&item_count, portion, item_count.capacity) {
+            let args = Flags {
+                items: items.slice(..),
+                count: item_count.words()?,
                 extent,
-                flags.slice_mut(..),
-                self.parameters.passed(),
-            );
+                flags: flags.slice_mut(..),
+                parameters: self.parameters.passed(),
+            };
             self.flags
                 .launch(stream, extent.blocks(BLOCK_THREADS), args)?;
         }
@@ -452,29 +456,27 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
             operation: NAMES.operation,
             stream,
             context: self.few.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
-            count: count.home(),
-            written: Some(selected.stream()),
+            buffers: &[("items", &items), ("output", &out)],
+            count: count.operand(),
+            written: Some(&selected),
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
-        let (is_given, capacity) = (item_count.is_given, item_count.capacity);
         let what = || "the items of select by a predicate".to_owned();
-        check_workspace(what, workspace.capacity(), capacity)?;
-        let count = cuda::reinterpret::<_, W>(item_count.count)?;
+        check_workspace(what, workspace.capacity(), item_count.capacity)?;
         let mut selected = room_for_count::<W, W>(&NAMES, selected)?;
-        for extent in Extent::all((capacity, is_given), portion, out.len()) {
-            let args = (
-                items.slice(..),
-                count.slice(..),
+        for extent in Extent::all(&item_count, portion, out.len()) {
+            let args = Keep {
+                items: items.slice(..),
+                count: item_count.words()?,
                 extent,
-                out.slice_mut(..),
-                selected.slice_mut(..),
-                workspace.states.words.as_view_mut(),
-                self.parameters.passed(),
-            );
+                out: out.slice_mut(..),
+                selected: selected.slice_mut(..),
+                workspace: workspace.states.words.as_view_mut(),
+                parameters: self.parameters.passed(),
+            };
             let kernel = match extent.items {
                 0..MANY_ITEMS => &self.few,
                 _ => &self.many,
@@ -501,8 +503,8 @@ fn source<T: Shared, W: CountWord, P: Parameters>(predicate: &Predicate) -> Resu
     .define("Word", W::NAME)
     .define("Parameters", <P::Passed as Shared>::NAME)
     .define("PARAMETRIC", if P::NAME.is_some() { "1" } else { "0" })
-    .kernel::<Flags<T, W, P>>("select_if_flags")
-    .kernel::<Keep<T, W, P>>("select_if_look_back")
-    .kernel::<Keep<T, W, P>>("select_if_many_look_back");
+    .kernel::<Flags<'static, T, W, P>>("select_if_flags")
+    .kernel::<Keep<'static, T, W, P>>("select_if_look_back")
+    .kernel::<Keep<'static, T, W, P>>("select_if_many_look_back");
     Ok(look_back::declare(source))
 }

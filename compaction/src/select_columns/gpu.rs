@@ -1,9 +1,9 @@
 //! Stream compaction of several columns on a GPU.
 
-use std::{iter::once, sync::Arc};
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BATCH_BYTES, BLOCK_THREADS, MAX_BYTES, MAX_COLUMNS, NAMES, PORTION_ITEMS, TILE_ITEMS,
@@ -12,9 +12,13 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
-        Call, Input, ItemCount, check_len, check_range, check_workspace, is_wide, room_for_count,
+        Call, Input, ItemCount, Operand, check_len, check_range, check_workspace, is_wide,
+        room_for_count,
     },
-    cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    cuda::{
+        self, Buffer, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source,
+        kernel_params,
+    },
     look_back,
     select::check_item,
 };
@@ -36,32 +40,31 @@ crate::shared! {
     }
 }
 
-/// The parameter tuple of a kernel: eight input columns as bytes, the types `$between`, eight output columns as bytes,
-/// and the types `$behind`.
-macro_rules! columns_params {
-    ($($between:ty),+; $($behind:ty),+) => {
-        (
-            In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, $($between,)+
-            InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, $($behind),+
-        )
-    };
-}
+kernel_params! {
+    /// The parameters of the kernel `select_columns`, with the columns as bytes. `room` is the length of the outputs in
+    /// items.
+    struct AllColumns<'a> {
+        from: Flat<[In<u8>; MAX_COLUMNS]>,
+        flags: In<u8>,
+        input: Input<'static>,
+        room: u32,
+        to: Flat<[InOut<u8>; MAX_COLUMNS]>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
 
-/// Builds the argument tuple that matches the parameters of `columns_params!`.
-macro_rules! columns_args {
-    ($eight:expr; $($between:expr),+; $($behind:expr),+ $(,)?) => {{
-        let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = $eight;
-        (a, b, c, d, e, f, g, h, $($between,)+ i, j, k, l, m, n, o, p, $($behind),+)
-    }};
+    /// The parameters of the kernel `select_columns_portion`, with the columns as bytes.
+    struct PortionOfColumns<'a> {
+        from: Flat<[In<u8>; MAX_COLUMNS]>,
+        flags: In<u8>,
+        input: Input<'static>,
+        portion: ColumnsPortion,
+        to: Flat<[InOut<u8>; MAX_COLUMNS]>,
+        kept: InOut<u32>,
+        selected: InOut<u32>,
+        workspace: InOut<u64>,
+    }
 }
-
-/// The parameters of the kernel `select_columns`: input columns, `(flags, input, room)`, output columns, `(selected,
-/// workspace)`. `room` is the length of the outputs in items.
-type Columns = columns_params!(In<u8>, Input<'static>, u32; InOut<u32>, InOut<u64>);
-/// The parameters of the kernel `select_columns_portion`: input columns, `(flags, input, portion)`, output columns,
-/// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items of the launch.
-type PortionOfColumns =
-    columns_params!(In<u8>, Input<'static>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
 
 /// The inputs and outputs of the eight columns that a kernel takes, as bytes. Absent columns are dummies.
 type Eight<'a> = (
@@ -190,8 +193,8 @@ fn source(bytes: &[usize]) -> Result<Source> {
         .fold(source, |source, (name, bytes)| source.constant(name, bytes));
     Ok(look_back::declare(source)
         .shared::<ColumnsPortion>()
-        .kernel::<Columns>("select_columns")
-        .kernel::<PortionOfColumns>("select_columns_portion"))
+        .kernel::<AllColumns<'static>>("select_columns")
+        .kernel::<PortionOfColumns<'static>>("select_columns_portion"))
 }
 
 /// Stream compaction of several columns on a GPU.
@@ -229,8 +232,8 @@ fn source(bytes: &[usize]) -> Result<Source> {
 #[derive(Debug)]
 pub struct SelectColumns {
     bytes: Vec<usize>,
-    short: Kernel<Columns>,
-    long: Kernel<PortionOfColumns>,
+    short: Kernel<AllColumns<'static>>,
+    long: Kernel<PortionOfColumns<'static>>,
 }
 
 impl SelectColumns {
@@ -333,23 +336,21 @@ impl SelectColumns {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let selected = &mut selected.into_view_mut();
-        let outputs = columns.iter().flat_map(|column| {
-            [
-                ("column", column.items.stream()),
-                ("output", column.out.stream()),
-            ]
-        });
-        let buffers: Vec<_> = once(("flags", flags.stream())).chain(outputs).collect();
+        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("flags", &flags)];
+        for column in &*columns {
+            buffers.push(("column", &column.items));
+            buffers.push(("output", &column.out));
+        }
         let call = Call {
             operation: NAMES.operation,
             stream,
             context: self.short.context(),
             buffers: &buffers,
-            count: count.home(),
-            written: Some(selected.stream()),
+            count: count.operand(),
+            written: Some(&selected),
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let Workspace {
             states,
             kept,
@@ -364,11 +365,16 @@ impl SelectColumns {
         let mut selected = room_for_count::<W, u32>(&NAMES, selected)?;
 
         if u32::try_from(capacity).is_ok() && !is_wide::<W>() {
-            let args = columns_args!(
-                self.eight(columns, 0, capacity, dummy_input, dummy_output)?;
-                flags.slice(..), item_count.input(), shortest as u32;
-                selected.slice_mut(..), states.words.as_view_mut(),
-            );
+            let (from, to) = self.eight(columns, 0, capacity, dummy_input, dummy_output)?;
+            let args = AllColumns {
+                from,
+                flags: flags.slice(..),
+                input: item_count.input(),
+                room: shortest as u32,
+                to,
+                selected,
+                workspace: states.words.as_view_mut(),
+            };
             return self.short.launch(stream, launch(capacity), args);
         }
         for number in 0..capacity.div_ceil(PORTION_ITEMS).max(1) {
@@ -380,11 +386,17 @@ impl SelectColumns {
                 number: number as u32,
                 items: items as u32,
             };
-            let args = columns_args!(
-                self.eight(columns, first, items, dummy_input, dummy_output)?;
-                flags.slice(first..first + items), item_count.input(), portion;
-                kept.as_view_mut(), selected.slice_mut(..), states.words.as_view_mut(),
-            );
+            let (from, to) = self.eight(columns, first, items, dummy_input, dummy_output)?;
+            let args = PortionOfColumns {
+                from,
+                flags: flags.slice(first..first + items),
+                input: item_count.input(),
+                portion,
+                to,
+                kept: kept.as_view_mut(),
+                selected: selected.slice_mut(..),
+                workspace: states.words.as_view_mut(),
+            };
             self.long.launch(stream, launch(items), args)?;
         }
         Ok(())

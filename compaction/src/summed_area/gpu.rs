@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, LANE_BYTES, SINGLE_PASS_BLOCKS, Strategy, WARP_ROWS, Workspace, check_lengths,
@@ -11,17 +11,29 @@ use super::{
 use crate::{
     Result,
     arguments::{Call, check_workspace},
-    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params},
     look_back,
     monoid::Item,
 };
 
-/// The parameters of the kernel `summed_area_single_pass`: `(items, width, height, out, workspace)`, with the size in
-/// items.
-type SinglePass<T> = (In<T>, u32, u32, InOut<T>, InOut<u64>);
-/// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`: `(items, width, height, out)`, with
-/// the size of the input in items.
-type Pass<T> = (In<T>, u32, u32, InOut<T>);
+kernel_params! {
+    /// The parameters of the kernel `summed_area_single_pass`, with the size in items.
+    struct SinglePass<'a, T: Item> {
+        items: In<T>,
+        width: u32,
+        height: u32,
+        out: InOut<T>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`, with the size of the input in items.
+    struct Pass<'a, T: Item> {
+        items: In<T>,
+        width: u32,
+        height: u32,
+        out: InOut<T>,
+    }
+}
 
 /// Returns the kernel file with all strategies, for items of type `T`.
 fn source<T: Item>() -> Source {
@@ -34,9 +46,9 @@ fn source<T: Item>() -> Source {
     .constant("LANE_BYTES", LANE_BYTES)
     .constant("WARP_ROWS", WARP_ROWS)
     .constant("SINGLE_PASS_BLOCKS", SINGLE_PASS_BLOCKS)
-    .kernel::<SinglePass<T>>("summed_area_single_pass")
-    .kernel::<Pass<T>>("summed_area_rows")
-    .kernel::<Pass<T>>("summed_area_transpose");
+    .kernel::<SinglePass<'static, T>>("summed_area_single_pass")
+    .kernel::<Pass<'static, T>>("summed_area_rows")
+    .kernel::<Pass<'static, T>>("summed_area_transpose");
     look_back::declare(source)
 }
 
@@ -66,9 +78,9 @@ fn source<T: Item>() -> Source {
 #[derive(Debug)]
 pub struct SummedArea<T: Item> {
     strategy: Strategy,
-    single_pass: Kernel<SinglePass<T>>,
-    rows: Kernel<Pass<T>>,
-    transpose: Kernel<Pass<T>>,
+    single_pass: Kernel<SinglePass<'static, T>>,
+    rows: Kernel<Pass<'static, T>>,
+    transpose: Kernel<Pass<'static, T>>,
 }
 
 impl<T: Item> SummedArea<T> {
@@ -165,12 +177,12 @@ impl<T: Item> SummedArea<T> {
             operation: "summed_area",
             stream,
             context: self.rows.context(),
-            buffers: &[("items", items.stream()), ("output", out.stream())],
+            buffers: &[("items", &items), ("output", &out)],
             count: None,
             written: None,
             workspace: workspace.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         let len = items.len();
         check_lengths(len, (width as usize, height as usize), out.len())?;
         if len == 0 {
@@ -187,9 +199,14 @@ impl<T: Item> SummedArea<T> {
         let mut out = out.slice_mut(..len);
         match self.strategy {
             Strategy::SinglePass => {
-                let words = workspace.states.words.as_view_mut();
                 let launch = Launch::blocks(tiles::<T>(width, height) as u32, BLOCK_THREADS);
-                let args = (items.slice(..), width, height, out, words);
+                let args = SinglePass {
+                    items: items.slice(..),
+                    width,
+                    height,
+                    out,
+                    workspace: workspace.states.words.as_view_mut(),
+                };
                 self.single_pass.launch(stream, launch, args)
             }
             Strategy::ScanTranspose => {
@@ -211,7 +228,12 @@ impl<T: Item> SummedArea<T> {
         (width, height): (u32, u32),
         out: &mut CudaViewMut<'_, T>,
     ) -> Result<()> {
-        let args = (items.slice(..), width, height, out.slice_mut(..));
+        let args = Pass {
+            items: items.slice(..),
+            width,
+            height,
+            out: out.slice_mut(..),
+        };
         let launch = Launch::blocks(height, BLOCK_THREADS);
         self.rows.launch(stream, launch, args)
     }
@@ -224,7 +246,12 @@ impl<T: Item> SummedArea<T> {
         (width, height): (u32, u32),
         out: &mut CudaViewMut<'_, T>,
     ) -> Result<()> {
-        let args = (items.slice(..), width, height, out.slice_mut(..));
+        let args = Pass {
+            items: items.slice(..),
+            width,
+            height,
+            out: out.slice_mut(..),
+        };
         let launch = Launch::blocks(squares(width, height) as u32, BLOCK_THREADS);
         self.transpose.launch(stream, launch, args)
     }

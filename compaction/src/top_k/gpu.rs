@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{Key, NAMES, Order, Workspace};
 use crate::{
     Count, Result,
     arguments::{Call, ItemCount, check_range, check_room},
-    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
+    cuda::{
+        self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
+    },
     radix_sort::{RadixSort, SortTypes, Strategy},
     scratch::{Operation, Sizes},
     totals,
@@ -41,21 +43,35 @@ crate::shared! {
     }
 }
 
-/// The parameters of the kernel `top_k_count`: `(keys, count, wanted, workspace)`.
-type CountDigit = (In<u8>, In<u32>, Wanted, InOut<u64>);
-/// The parameters of the kernel `top_k_select`: `(keys, count, wanted, keys_out, indices_out, kept, workspace)`.
-type SelectKeys = (
-    In<u8>,
-    In<u32>,
-    Wanted,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
+kernel_params! {
+    /// The parameters of the kernel `top_k_count`.
+    struct CountDigit<'a> {
+        keys: In<u8>,
+        count: In<u32>,
+        wanted: Wanted,
+        workspace: InOut<u64>,
+    }
 
-/// The parameters of the kernel `top_k_sort`: `(kept_keys, kept_indices, kept, keys_out, indices_out)`.
-type SortKept = (In<u8>, In<u32>, In<u32>, InOut<u8>, InOut<u32>);
+    /// The parameters of the kernel `top_k_select`.
+    struct SelectKeys<'a> {
+        keys: In<u8>,
+        count: In<u32>,
+        wanted: Wanted,
+        keys_out: InOut<u8>,
+        indices_out: InOut<u32>,
+        kept: InOut<u32>,
+        workspace: InOut<u64>,
+    }
+
+    /// The parameters of the kernel `top_k_sort`.
+    struct SortKept<'a> {
+        kept_keys: In<u8>,
+        kept_indices: In<u32>,
+        kept: In<u32>,
+        keys_out: InOut<u8>,
+        indices_out: InOut<u32>,
+    }
+}
 
 /// The operation of the part of a [`Workspace`] by which keys are selected.
 #[derive(Debug)]
@@ -79,9 +95,9 @@ fn source<K: Key>(order: Order) -> Source {
     let source = Source::new("compaction/kernels/top_k.cu", text)
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
-        .kernel::<CountDigit>("top_k_count")
-        .kernel::<SelectKeys>("top_k_select")
-        .kernel::<SortKept>("top_k_sort");
+        .kernel::<CountDigit<'static>>("top_k_count")
+        .kernel::<SelectKeys<'static>>("top_k_select")
+        .kernel::<SortKept<'static>>("top_k_sort");
     SortTypes::of::<K, u32>(0).declare(totals::declare(source), order)
 }
 
@@ -112,9 +128,9 @@ fn source<K: Key>(order: Order) -> Source {
 #[derive(Debug)]
 pub struct TopK<K> {
     multiprocessors: u32,
-    count: Kernel<CountDigit>,
-    select: Kernel<SelectKeys>,
-    sort_few: Kernel<SortKept>,
+    count: Kernel<CountDigit<'static>>,
+    select: Kernel<SelectKeys<'static>>,
+    sort_few: Kernel<SortKept<'static>>,
     sort: RadixSort<K>,
 }
 
@@ -210,15 +226,15 @@ impl<K: Key> TopK<K> {
             stream,
             context: self.select.context(),
             buffers: &[
-                ("keys", keys.stream()),
-                ("keys output", keys_out.stream()),
-                ("indices output", indices_out.stream()),
+                ("keys", &keys),
+                ("keys output", &keys_out),
+                ("indices output", &indices_out),
             ],
-            count: count.home(),
+            count: count.operand(),
             written: None,
             workspace: workspace.select.states.home(),
         };
-        call.check()?;
+        let _named = call.check()?;
         check_range("the k of top_k", k, 0, workspace.max_k)?;
         let select = &mut workspace.select;
         let item_count = ItemCount::new(&NAMES, keys.len(), count, &select.dummy_count)?;
@@ -236,42 +252,42 @@ impl<K: Key> TopK<K> {
         let wanted = Wanted {
             capacity: capacity as u64,
             keys: found as u64,
-            is_given: item_count.is_given.into(),
+            is_given: item_count.is_given().into(),
             shift: 0,
         };
         for shift in (0..8 * size_of::<K>() as u32)
             .step_by(DIGIT_BITS as usize)
             .rev()
         {
-            let args = (
-                keys.slice(..),
-                item_count.count.slice(..),
-                Wanted { shift, ..wanted },
-                words.as_view_mut(),
-            );
+            let args = CountDigit {
+                keys: keys.slice(..),
+                count: item_count.words()?,
+                wanted: Wanted { shift, ..wanted },
+                workspace: words.as_view_mut(),
+            };
             let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
             self.count.launch(stream, launch, args)?;
         }
-        let args = (
+        let args = SelectKeys {
             keys,
-            item_count.count,
+            count: item_count.words()?,
             wanted,
-            workspace.keys.as_view_mut(),
-            workspace.indices.as_view_mut(),
-            workspace.kept.as_view_mut(),
-            words.as_view_mut(),
-        );
+            keys_out: workspace.keys.as_view_mut(),
+            indices_out: workspace.indices.as_view_mut(),
+            kept: workspace.kept.as_view_mut(),
+            workspace: words.as_view_mut(),
+        };
         let tiles = capacity.div_ceil(TILE_ITEMS).max(1);
         let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
         self.select.launch(stream, launch, args)?;
         if found <= BLOCK_THREADS as usize {
-            let args = (
-                workspace.keys.as_view(),
-                workspace.indices.as_view(),
-                workspace.kept.as_view(),
-                cuda::reinterpret_into(keys_out)?,
+            let args = SortKept {
+                kept_keys: workspace.keys.as_view(),
+                kept_indices: workspace.indices.as_view(),
+                kept: workspace.kept.as_view(),
+                keys_out: cuda::reinterpret_into(keys_out)?,
                 indices_out,
-            );
+            };
             let launch = Launch::blocks(1, BLOCK_THREADS);
             return self.sort_few.launch(stream, launch, args);
         }

@@ -74,15 +74,16 @@ pub(crate) fn a_graph_needs_all_its_buffers_at_each_launch(gpu: &Gpu) {
         assert_eq!(cuda::download(stream, out).unwrap(), [0, 2, 3, 0]);
         assert_error(
             graph.launch(&mut ()),
-            "which are in no buffer that the launch was given",
+            "the graph reads the flags of select, which the launch was not given; give it all buffers and workspaces of \
+             the recorded calls",
         );
         assert_error(
             graph.launch(&mut (&*flags, &*out, &mut *selected, &mut *workspace)),
-            "in no buffer that the launch was given for writing",
+            "the graph writes the output of select, which the launch was not given for writing; give it all",
         );
         assert_error(
             graph.launch(&mut (&*flags, out.slice_mut(1..), &mut *selected, &mut *workspace)),
-            "which are in no buffer that the launch was given for writing",
+            "the graph writes the output of select, which the launch was not given for writing; give it all",
         );
     }
     // The workspace is gone; further buffers do not make up for it.
@@ -96,7 +97,7 @@ pub(crate) fn a_graph_needs_all_its_buffers_at_each_launch(gpu: &Gpu) {
     } = buffers;
     assert_error(
         graph.launch(&mut (&flags, out, selected, &mut others)),
-        "which are in no buffer that the launch was given",
+        "the workspace of select, which the launch was not given",
     );
 }
 
@@ -250,6 +251,35 @@ pub(crate) fn a_graph_is_given_the_workspace_of_any_operation(gpu: &Gpu) {
     }
     assert_error(
         graph.launch(&mut (&items, &offsets, &mut workspaces)),
-        "which are in no buffer that the launch was given",
+        "the graph writes the output of reduce, which the launch was not given for writing",
+    );
+    let outputs = (&mut sum, &mut sums, &mut unique);
+    assert_error(
+        graph.launch(&mut (&items, &offsets, outputs, &mut workspaces)),
+        "the graph writes the count that unique writes, which the launch was not given for writing",
+    );
+    let outputs = (&mut sum, &mut sums, &mut unique, &mut count);
+    assert_error(
+        graph.launch(&mut (&items, &offsets, outputs, &mut gathered, &mut workspaces)),
+        "the graph writes the keys output of top_k, which the launch was not given for writing",
+    );
+}
+
+pub(crate) fn a_graph_names_the_buffers_of_own_kernels(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let count_up = count_up(gpu);
+    let mut counter = cuda::zeroed::<u32>(stream, 1).unwrap();
+    let mut graph = Graph::record(stream, || {
+        count_up.launch(stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
+    })
+    .unwrap();
+    assert_error(
+        graph.launch(&mut ()),
+        "the graph writes argument \"counter\" of kernel \"count_up\", which the launch was not given for writing",
+    );
+    let mut graph = Graph::record(stream, || cuda::clear(stream, &mut counter)).unwrap();
+    assert_error(
+        graph.launch(&mut ()),
+        "the graph writes the buffer to clear,",
     );
 }

@@ -167,7 +167,7 @@ pub(crate) fn a_readback_returns_the_last_post(gpu: &Gpu) {
         .to_string();
     assert_eq!(
         message,
-        "the readback buffer: room for 1 items where up to 2 may be written"
+        "the readback buffer: room for 1 items where up to 2 may be written; make it longer"
     );
 }
 

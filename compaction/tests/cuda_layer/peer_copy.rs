@@ -49,7 +49,7 @@ fn copy_between(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     let many = upload(&from, &[0_u64; 100_002]).unwrap();
     assert_error(
         peer_copy.post(&from, &[many.as_view()]),
-        "the buffer of a copy between GPUs: room for 100001 items where up to 100002 may be written",
+        "the buffer of a copy between GPUs: room for 100001 items where up to 100002 may be written; make it longer",
     );
     let other = from.context().new_stream().unwrap();
     peer_copy.post(&other, &[few.as_view()]).unwrap();

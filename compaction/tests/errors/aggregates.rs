@@ -22,7 +22,7 @@ pub(crate) fn calls_of_runs() -> Vec<Call> {
             arguments: &["items", "count", "output", "selected", "workspace"],
             too_short: &[(
                 "output",
-                "the output of runs: room for 7 items where up to 8 may be written",
+                "the output of unique: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let unique = Unique::<u32>::new(&places.compiler(), places.context())?;
@@ -53,7 +53,7 @@ pub(crate) fn calls_of_runs() -> Vec<Call> {
                 "selected",
                 "workspace",
             ],
-            too_short: &[("values", "the values of runs: 7 instead of 8")],
+            too_short: &[("values", "the values of unique_by_key: 7 instead of 8")],
             run: |places| {
                 let unique = UniqueByKey::<u32, u32>::new(&places.compiler(), places.context())?;
                 let keys = places.zeros::<u32>("keys", LEN);
@@ -89,7 +89,7 @@ pub(crate) fn calls_of_runs() -> Vec<Call> {
             ],
             too_short: &[(
                 "lengths",
-                "the output of runs: room for 7 items where up to 8 may be written",
+                "the output of run_lengths: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let lengths_of = RunLengths::<u32>::new(&places.compiler(), places.context())?;
@@ -122,7 +122,10 @@ pub(crate) fn calls_of_runs() -> Vec<Call> {
                 "selected",
                 "workspace",
             ],
-            too_short: &[],
+            too_short: &[(
+                "values output",
+                "the output of reduce_by_key: room for 7 items where up to 8 may be written; make it longer",
+            )],
             run: |places| {
                 let (compiler, context) = (&places.compiler(), places.context());
                 let reduce = ReduceByKey::<u32, u32>::new(compiler, context, Operator::Sum)?;
@@ -150,7 +153,13 @@ pub(crate) fn calls_of_runs() -> Vec<Call> {
         Call {
             operation: "scan_by_key",
             arguments: &["keys", "values", "count", "output", "workspace"],
-            too_short: &[],
+            too_short: &[
+                ("values", "the values of scan_by_key: 7 instead of 8"),
+                (
+                    "output",
+                    "the output of scan_by_key: room for 7 items where up to 8 may be written; make it longer",
+                ),
+            ],
             run: |places| {
                 let (compiler, context) = (&places.compiler(), places.context());
                 let scan = ScanByKey::<u32, u32>::new(compiler, context, Operator::Sum)?;
@@ -180,7 +189,7 @@ pub(crate) fn calls_that_fold() -> Vec<Call> {
             arguments: &["items", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of reduce: room for 0 items where up to 1 may be written",
+                "the output of reduce: room for 0 items where up to 1 may be written; make it longer",
             )],
             run: |places| {
                 let reduce =
@@ -198,7 +207,7 @@ pub(crate) fn calls_that_fold() -> Vec<Call> {
             arguments: &["items", "count", "index", "output", "workspace"],
             too_short: &[(
                 "index",
-                "the index that reduce writes: room for 0 items where up to 1 may be written",
+                "the index that reduce writes: room for 0 items where up to 1 may be written; make it longer",
             )],
             run: |places| {
                 let search = ArgReduce::<u32>::new(
@@ -227,7 +236,7 @@ pub(crate) fn calls_that_fold() -> Vec<Call> {
             arguments: &["items", "offsets", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of segmented_reduce: room for 1 items where up to 2 may be written",
+                "the output of segmented_reduce: room for 1 items where up to 2 may be written; make it longer",
             )],
             run: |places| {
                 let (compiler, context) = (&places.compiler(), places.context());
@@ -259,7 +268,7 @@ pub(crate) fn calls_that_fold() -> Vec<Call> {
                 ),
                 (
                     "output",
-                    "the output of histogram: room for 1999 items where up to 2000 may be written",
+                    "the output of histogram: room for 1999 items where up to 2000 may be written; make it longer",
                 ),
             ],
             run: |places| {
@@ -291,7 +300,7 @@ pub(crate) fn calls_that_sort() -> Vec<Call> {
             arguments: &["keys", "values", "offsets", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of segmented_sort: room for 7 items where up to 8 may be written",
+                "the output of segmented_sort: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let (compiler, context) = (&places.compiler(), places.context());
@@ -324,7 +333,7 @@ pub(crate) fn calls_that_sort() -> Vec<Call> {
             arguments: &["items", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of merge_sort: room for 7 items where up to 8 may be written",
+                "the output of merge_sort: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let before = "bool before(u32 a, u32 b) { return a < b; }";
@@ -350,7 +359,7 @@ pub(crate) fn calls_that_sort() -> Vec<Call> {
             ],
             too_short: &[(
                 "indices output",
-                "the output of top_k: room for 1 items where up to 2 may be written",
+                "the output of top_k: room for 1 items where up to 2 may be written; make it longer",
             )],
             run: |places| {
                 let top =

@@ -53,7 +53,7 @@ fn select_calls() -> Vec<Call> {
                 ),
                 (
                     "selected",
-                    "the words of the count that select writes: room for 0 items where up to 1 may be written",
+                    "the words of the count that select writes: room for 0 items where up to 1 may be written; make it longer",
                 ),
             ],
             run: |places| {
@@ -147,7 +147,7 @@ fn select_calls() -> Vec<Call> {
             arguments: &["items", "count", "flags", "workspace"],
             too_short: &[(
                 "flags",
-                "the flags of select: room for 7 items where up to 8 may be written",
+                "the flags of select: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let select = odd(places)?;
@@ -211,7 +211,7 @@ fn moving_calls() -> Vec<Call> {
             arguments: &["flags", "count", "output", "selected", "workspace"],
             too_short: &[(
                 "output",
-                "the output of partition: room for 7 items where up to 8 may be written",
+                "the output of partition: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let partition = Partition::new(&places.compiler(), places.context())?;
@@ -262,7 +262,7 @@ fn moving_calls() -> Vec<Call> {
             arguments: &["keys", "count", "output", "starts", "workspace"],
             too_short: &[(
                 "output",
-                "the output of partition: room for 7 items where up to 8 may be written",
+                "the output of partition: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let classes = Classes::new(&places.compiler(), places.context(), 3)?;
@@ -288,7 +288,7 @@ fn moving_calls() -> Vec<Call> {
             arguments: &["items", "indices", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of gather: room for 7 items where up to 8 may be written",
+                "the output of gather: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let gather = Gather::<u32>::new(&places.compiler(), places.context())?;
@@ -340,7 +340,7 @@ fn combining_calls() -> Vec<Call> {
             arguments: &["items", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of scan: room for 7 items where up to 8 may be written",
+                "the output of scan: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let (operator, strategy) = (Operator::Sum, scan::Strategy::LookBack);
@@ -365,11 +365,11 @@ fn combining_calls() -> Vec<Call> {
             too_short: &[
                 (
                     "output",
-                    "the output of custom_scan: room for 7 items where up to 8 may be written",
+                    "the output of custom_scan: room for 7 items where up to 8 may be written; make it longer",
                 ),
                 (
                     "total",
-                    "the total of custom_scan: room for 0 items where up to 1 may be written",
+                    "the total of custom_scan: room for 0 items where up to 1 may be written; make it longer",
                 ),
             ],
             run: |places| {
@@ -395,7 +395,7 @@ fn combining_calls() -> Vec<Call> {
             arguments: &["items", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of custom_reduce: room for 0 items where up to 1 may be written",
+                "the output of custom_reduce: room for 0 items where up to 1 may be written; make it longer",
             )],
             run: |places| {
                 let reduce = CustomReduce::<u32>::new(&places.compiler(), places.context(), &or())?;
@@ -417,7 +417,7 @@ fn combining_calls() -> Vec<Call> {
             arguments: &["items", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of summed_area: room for 7 items where up to 8 may be written",
+                "the output of summed_area: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let strategy = summed_area::Strategy::SinglePass;
@@ -449,7 +449,7 @@ fn sorting_calls() -> Vec<Call> {
             arguments: &["keys", "count", "output", "workspace"],
             too_short: &[(
                 "output",
-                "the output of radix_sort: room for 7 items where up to 8 may be written",
+                "the output of radix_sort: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
                 let sort = radix_sort(places)?;

@@ -73,7 +73,7 @@ fn the_cpu_refuses_invalid_arguments() {
     let mut out = [7; 2];
     assert_error(
         cpu::gather(&[1, 2], &[0_u32; 3], &mut out),
-        "the output of gather: room for 2 items where up to 3 may be written",
+        "the output of gather: room for 2 items where up to 3 may be written; make it longer",
     );
     assert_error(
         cpu::scatter(&[1, 2], &[0_u32; 3], &mut out),
@@ -289,7 +289,7 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
             &mut out,
             &mut workspace,
         ),
-        "the output of gather: room for 2 items where up to 3 may be written",
+        "the output of gather: room for 2 items where up to 3 may be written; make it longer",
     );
     assert_error(
         gather.items(

@@ -495,7 +495,7 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         even(Count::All, 0.0..1.0, 3),
-        "the output of histogram: room for 3 items where up to 4 may be written",
+        "the output of histogram: room for 3 items where up to 4 may be written; make it longer",
     );
     assert_error(
         histogram.bounds(

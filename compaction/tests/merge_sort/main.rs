@@ -109,7 +109,7 @@ fn the_cpu_sorts_stably() {
 fn the_cpu_refuses_a_short_output() {
     assert_error(
         cpu::items(&[1, 2], &mut [0], |left, right| left < right),
-        "the output of merge_sort: room for 1 items where up to 2 may be written",
+        "the output of merge_sort: room for 1 items where up to 2 may be written; make it longer",
     );
 }
 
@@ -323,7 +323,7 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         call(Count::All, 7, &mut workspace),
-        "the output of merge_sort: room for 7 items where up to 8 may be written",
+        "the output of merge_sort: room for 7 items where up to 8 may be written; make it longer",
     );
     assert_error(
         call(Count::All, 8, &mut small),

@@ -429,11 +429,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         indices(Count::Given(8), 7, 1, &mut workspace),
-        "the output of partition: room for 7 items where up to 8 may be written",
+        "the output of partition: room for 7 items where up to 8 may be written; make it longer",
     );
     assert_error(
         indices(Count::Given(8), 8, 0, &mut workspace),
-        "the words of the count that partition writes: room for 0 items where up to 1 may be written",
+        "the words of the count that partition writes: room for 0 items where up to 1 may be written; make it longer",
     );
     assert_error(
         indices(Count::Device(word.as_view()), 8, 1, &mut small),
@@ -453,7 +453,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
             &mut starts,
             &mut workspace,
         ),
-        "the starts of partition: room for 4 items where up to 5 may be written",
+        "the starts of partition: room for 4 items where up to 5 may be written; make it longer",
     );
     let items = zeroed::<u64>(stream, 7).unwrap();
     let mut items_out = zeroed::<u64>(stream, 8).unwrap();

@@ -330,7 +330,7 @@ fn the_cpu_refuses_invalid_arguments() {
     let mut out = [7_u32; 3];
     assert_error(
         cpu::indices(&[0; 4], &mut out),
-        "the output of partition: room for 3 items where up to 4 may be written",
+        "the output of partition: room for 3 items where up to 4 may be written; make it longer",
     );
     assert_error(
         cpu::items(&[1_u32; 3], &[1; 2], &mut out),
@@ -338,7 +338,7 @@ fn the_cpu_refuses_invalid_arguments() {
     );
     assert_error(
         cpu::classes(3, &[0; 2], &mut out, &mut [0_u32; 3]),
-        "the starts of partition: room for 3 items where up to 4 may be written",
+        "the starts of partition: room for 3 items where up to 4 may be written; make it longer",
     );
     for classes in [0, 257] {
         assert_error(

@@ -422,7 +422,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_eq!(
         keys_alone(Count::All, 7, &mut workspace),
-        "the output of radix_sort: room for 7 items where up to 8 may be written"
+        "the output of radix_sort: room for 7 items where up to 8 may be written; make it longer"
     );
     let mut small = Workspace::<u32>::with_capacity(stream, 7).unwrap();
     assert_eq!(
@@ -446,7 +446,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_eq!(pairs(7, 8), "the values of radix_sort: 7 instead of 8");
     assert_eq!(
         pairs(8, 7),
-        "the output of radix_sort: room for 7 items where up to 8 may be written"
+        "the output of radix_sort: room for 7 items where up to 8 may be written; make it longer"
     );
     assert_eq!(download(stream, &out).unwrap(), [7; 8]);
     assert_eq!(download(stream, &values_out).unwrap(), [7; 8]);

@@ -139,7 +139,7 @@ fn reads_its_count<W: CountWord>(gpu: &Gpu, capacity: usize) {
         if let Err(error) = report {
             let told = count;
             assert!(
-                matches!(error, Error::CountTooLarge { what: "runs", count, .. } if count == told),
+                matches!(error, Error::CountTooLarge { what: "an operation on runs", count, .. } if count == told),
                 "{error}"
             );
         }
@@ -347,15 +347,15 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     };
     assert_error(
         call(Count::Given(9), 8, 1),
-        "the count given to runs: 9, where 0 to 8",
+        "the count given to unique: 9, where 0 to 8",
     );
     assert_error(
         call(Count::Given(7), 6, 1),
-        "the output of runs: room for 6 items where up to 7",
+        "the output of unique: room for 6 items where up to 7",
     );
     assert_error(
         call(Count::Given(7), 7, 0),
-        "the words of the count that runs writes",
+        "the words of the count that unique writes",
     );
     assert_error(
         call(Count::Device(items.slice(8..)), 8, 1),
@@ -380,7 +380,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
             &mut runs,
             &mut workspace,
         ),
-        "the values of runs: 7 instead of 8",
+        "the values of reduce_by_key: 7 instead of 8",
     );
 }
 

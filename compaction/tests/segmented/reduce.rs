@@ -164,7 +164,7 @@ pub(crate) fn refuses_invalid_arguments_on_the_cpu() {
     );
     assert_error(
         by_offsets(&[0, 1, 2, 3]),
-        "the output of segmented_reduce: room for 2 items where up to 3 may be written",
+        "the output of segmented_reduce: room for 2 items where up to 3 may be written; make it longer",
     );
     assert_error(
         cpu::of_length(Operator::Sum, &items, 0, &mut out),
@@ -283,8 +283,8 @@ pub(crate) fn reduces_equal_lengths(gpu: &Gpu) {
             .of_length(
                 stream,
                 &items,
-                length,
                 Count::All,
+                length,
                 out.view_mut(),
                 &mut workspace,
             )
@@ -445,7 +445,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         call(Count::All, 2, &mut workspace),
-        "the output of segmented_reduce: room for 2 items where up to 3 may be written",
+        "the output of segmented_reduce: room for 2 items where up to 3 may be written; make it longer",
     );
     let mut small = Workspace::with_capacity(stream, 5).unwrap();
     assert_error(
@@ -453,7 +453,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
         "the items of segmented_reduce: a workspace for 5 is used for 6",
     );
     assert_error(
-        reduce.of_length(stream, &items, 0, Count::All, &mut out, &mut workspace),
+        reduce.of_length(stream, &items, Count::All, 0, &mut out, &mut workspace),
         "the segment length of segmented_reduce: 0",
     );
     assert_eq!(download(stream, &out).unwrap(), [7; 3]);

@@ -93,7 +93,7 @@ pub(crate) fn refuses_invalid_arguments_on_the_cpu() {
     );
     assert_error(
         cpu::keys_of_length(Order::Ascending, &keys, 2, &mut out),
-        "the output of segmented_sort: room for 5 items where up to 6 may be written",
+        "the output of segmented_sort: room for 5 items where up to 6 may be written; make it longer",
     );
     assert_error(
         cpu::keys_of_length(Order::Ascending, &keys, 0, &mut out),
@@ -253,8 +253,8 @@ pub(crate) fn sorts_equal_lengths(gpu: &Gpu) {
             stream,
             &keys,
             &values,
-            length,
             Count::All,
+            length,
             out.view_mut(),
             values_out.view_mut(),
             &mut workspace,
@@ -279,7 +279,7 @@ pub(crate) fn sorts_equal_lengths(gpu: &Gpu) {
             &case,
         );
         let mut out = zeroed::<u32>(stream, len).unwrap();
-        sort.keys_of_length(stream, &keys, length, Count::All, &mut out, &mut workspace)
+        sort.keys_of_length(stream, &keys, Count::All, length, &mut out, &mut workspace)
             .unwrap();
         assert_same(
             &download(stream, &out).unwrap()[..tail],
@@ -409,7 +409,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         call(Count::All, 5, &mut workspace),
-        "the output of segmented_sort: room for 5 items where up to 6 may be written",
+        "the output of segmented_sort: room for 5 items where up to 6 may be written; make it longer",
     );
     assert_error(
         call(Count::All, 6, &mut small),
@@ -421,8 +421,8 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
             stream,
             &keys,
             keys.slice(1..),
-            2,
             Count::All,
+            2,
             &mut out,
             &mut values_out,
             &mut workspace,

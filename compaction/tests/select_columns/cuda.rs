@@ -492,7 +492,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         call(8, &mut whole, 0, workspace),
-        "the words of the count that select_columns writes: room for 0 items where up to 1 may be written",
+        "the words of the count that select_columns writes: room for 0 items where up to 1 may be written; make it longer",
     );
     assert_error(
         call(8, &mut whole, 1, small),

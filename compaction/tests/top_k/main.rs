@@ -119,7 +119,7 @@ fn the_cpu_refuses_invalid_arguments() {
             &mut [0; 2],
             &mut [0_u32; 1],
         ),
-        "the output of top_k: room for 1 items where up to 2 may be written",
+        "the output of top_k: room for 1 items where up to 2 may be written; make it longer",
     );
 }
 
@@ -345,7 +345,7 @@ fn refuses_invalid_arguments(gpu: &Gpu) {
     );
     assert_error(
         call(Count::All, 4, 3, &mut workspace),
-        "the output of top_k: room for 3 items where up to 4 may be written",
+        "the output of top_k: room for 3 items where up to 4 may be written; make it longer",
     );
     assert_error(
         call(Count::All, 4, 8, &mut small),

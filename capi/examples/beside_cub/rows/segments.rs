@@ -54,7 +54,7 @@ fn sums(bench: &mut Bench, log2_items: u32) -> Result<()> {
     };
     bench.row(&work, |stream, inputs, outputs| {
         let (items, out) = (read::<u32>(&inputs[0])?, write::<u32>(&mut outputs[0])?);
-        Ok(reduce.of_length(stream, items, LENGTH, Count::All, out, &mut workspace)?)
+        Ok(reduce.of_length(stream, items, Count::All, LENGTH, out, &mut workspace)?)
     })?;
     // One long segment behind a million short ones.
     let short = (items / 2).min(1 << 20);
@@ -101,7 +101,7 @@ fn sorts(bench: &mut Bench, log2_items: u32) -> Result<()> {
     };
     bench.row(&work, |stream, inputs, outputs| {
         let (keys, out) = (read::<u32>(&inputs[0])?, write::<u32>(&mut outputs[0])?);
-        Ok(sort.keys_of_length(stream, keys, LENGTH, Count::All, out, &mut workspace)?)
+        Ok(sort.keys_of_length(stream, keys, Count::All, LENGTH, out, &mut workspace)?)
     })?;
     for (name, length) in [
         ("200 items", 200),
@@ -115,7 +115,7 @@ fn sorts(bench: &mut Bench, log2_items: u32) -> Result<()> {
         };
         bench.row(&work, |stream, inputs, outputs| {
             let (keys, out) = (read::<u32>(&inputs[0])?, write::<u32>(&mut outputs[0])?);
-            Ok(sort.keys_of_length(stream, keys, length, Count::All, out, &mut workspace)?)
+            Ok(sort.keys_of_length(stream, keys, Count::All, length, out, &mut workspace)?)
         })?;
     }
     let work = Work {
