@@ -51,8 +51,8 @@ pub struct Graph {
     stream: Arc<CudaStream>,
     /// The memory that the graph uses, without duplicates.
     used: Vec<Used>,
-    /// The buffers of the last launch, which are known to include `used`.
-    given: Vec<AddressRange>,
+    /// The buffers of the last launch, which are known to include `used`. `None` before the first launch.
+    given: Option<Vec<AddressRange>>,
     /// The buffers of a launch while they are compared, for reuse.
     compared: Vec<AddressRange>,
     /// The kernels and marks that the work of the graph refers to.
@@ -315,7 +315,7 @@ impl Graph {
             graph: Launchable(graph),
             stream: stream.clone(),
             used: recorded.used,
-            given: Vec::new(),
+            given: None,
             compared: Vec::new(),
             _kept: recorded.kept,
         })
@@ -353,9 +353,9 @@ impl Graph {
         };
         uses.check(name, launching)?;
         let given = uses.take_ranges().unwrap_or_default();
-        if given != self.given {
+        if self.given.as_ref() != Some(&given) {
             check_given(&self.used, &given)?;
-            self.given.clone_from(&given);
+            self.given.get_or_insert_default().clone_from(&given);
         }
         self.compared = given;
         let launched = self.graph.0.launch();
