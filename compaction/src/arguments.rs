@@ -8,9 +8,7 @@ use std::ops::Range;
 use crate::{CountWord, Error, Result, count::to_word};
 
 #[cfg(feature = "cuda")]
-pub(crate) use gpu::{
-    Call, Input, InputParams, ItemCount, Operand, Operands, read_count, room_for_count,
-};
+pub(crate) use gpu::{Call, Input, InputParams, ItemCount, Operands, read_count, room_for_count};
 
 /// Descriptions of an operation's arguments, as they appear in error messages.
 pub(crate) struct ArgumentNames {

@@ -6,9 +6,9 @@
 #[cfg(feature = "cuda")]
 use cudarc::driver::CudaView;
 
-use crate::{Error, Result, layout::Shared};
 #[cfg(feature = "cuda")]
-use crate::{arguments::Operand, cuda::IntoView};
+use crate::cuda::{IntoView, Operand};
+use crate::{Error, Result, layout::Shared};
 
 /// The number of items that a GPU call processes, as a word of type `W`: `u32` or `u64`. The number comes from the host
 /// or from device memory.

@@ -67,6 +67,7 @@ mod headers;
 mod image;
 mod kernel;
 mod readback;
+mod recording;
 mod memory;
 mod nvrtc;
 mod params;
@@ -93,14 +94,13 @@ pub use device::{
     DeviceInfo, devices, driver_version, open, open_for_calls_of_this_crate, open_untracked,
 };
 pub use graph::Graph;
-pub(crate) use graph::{NamedCall, name_recorded};
 pub use graph_buffers::GraphBuffers;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
 pub use memory::{
     clear, copy, download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
-pub(crate) use memory::{is_aligned, read_and_write, reinterpret_into, single_items};
+pub(crate) use memory::{is_aligned, item_bytes, read_and_write, reinterpret_into, single_items};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 #[doc(hidden)]
 pub use params::sealed::Sealed;
@@ -108,10 +108,12 @@ pub(crate) use params::{Flat, kernel_params};
 pub use params::{In, InOut, Param, ParamField, Params};
 pub use peer_copy::PeerCopy;
 pub use readback::Readback;
+pub(crate) use recording::{NamedCall, name_recorded};
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use stream_order::Uses;
-pub(crate) use stream_order::{addresses, check_context, check_usable};
+pub(crate) use stream_order::{check_context, check_usable};
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
+pub(crate) use views::Operand;
 pub use views::{IntoView, IntoViewMut};

@@ -167,6 +167,16 @@ pub enum Error {
         /// Whether the graph may write it.
         is_written: bool,
     },
+    /// Bits are not a valid item of their type.
+    #[error("{what}: not a valid {item}; use {instead}")]
+    InvalidItem {
+        /// Description of the bits: `item 3 of the buffer to download`.
+        what: String,
+        /// Name of the type: `bool`.
+        item: &'static str,
+        /// What to use instead.
+        instead: &'static str,
+    },
     /// A device buffer cannot be viewed as items of another type: its length in bytes is not a multiple of their size,
     /// or its address is not a multiple of their alignment.
     #[error(
@@ -257,7 +267,9 @@ pub enum Error {
         log: String,
     },
     /// The text of a predicate does not define the function `keep` of the expected type.
-    #[error("{predicate} defines no {expected}: \"{text}\"")]
+    #[error(
+        "{predicate} defines no {expected}, as the types of items and parameters require: \"{text}\""
+    )]
     NoKeep {
         /// The path that names the predicate, as given to [`Predicate::new`](crate::select::Predicate::new).
         predicate: String,

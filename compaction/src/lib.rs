@@ -76,8 +76,8 @@
 //! keys. Inputs of 2³² items or more need [counts](CountWord) of 64 bits, and some operations then take more launches.
 //!
 //! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays `[T; N]`, and `half::f16` and
-//! `half::bf16` with the feature `bytemuck` of that crate. A buffer of `bool` is read as flags or as items of `u8`; it is
-//! not written, because not every byte is a `bool`. Rust does not fix the layout of tuples, so a struct takes their place:
+//! `half::bf16` with the feature `bytemuck` of that crate. Operations that only copy items also take `bool` and other
+//! [`Movable`] types. Rust does not fix the layout of tuples, so a struct takes their place:
 //!
 //! ```
 //! # use bytemuck::{Pod, Zeroable};
@@ -98,7 +98,8 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! Flags are `u8`, where any byte but 0 selects, or `bool`.
+//! Flags are `u8`, where any byte but 0 selects, or `bool`. A `bool` that is read back from the device is checked, because
+//! not every byte is one: see [`cuda::download`].
 //!
 //! # For users of CUB and Thrust
 //!
@@ -207,6 +208,7 @@ pub mod radix_sort;
 #[cfg(feature = "cuda")]
 pub mod look_back;
 mod monoid;
+mod movable;
 mod names;
 mod parallel;
 mod fold;
@@ -234,6 +236,7 @@ pub use count::CountWord;
 #[cfg(feature = "cuda")]
 pub use cudarc;
 pub use error::{Error, Result};
+pub use movable::Movable;
 pub use names::UnknownName;
 
 /// Compiles and runs the example of the README as a documentation test.

@@ -41,6 +41,8 @@
 mod argsort;
 pub mod cpu;
 #[cfg(feature = "cuda")]
+mod call;
+#[cfg(feature = "cuda")]
 mod kernel_source;
 mod key;
 #[cfg(feature = "cuda")]

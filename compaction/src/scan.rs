@@ -33,6 +33,8 @@ mod level_passes;
 #[cfg(feature = "cuda")]
 mod look_ahead;
 #[cfg(feature = "cuda")]
+mod call;
+#[cfg(feature = "cuda")]
 mod passes;
 mod strategy;
 mod tree;

@@ -76,7 +76,7 @@ pub(crate) use gpu::{KernelsByLayout, item_layout};
 #[cfg(feature = "cuda")]
 pub(crate) use method::item_constants;
 #[cfg(feature = "cuda")]
-pub use predicate::{Parameters, Predicate, SelectIf};
+pub use predicate::{Flag, Parameters, Predicate, SelectIf};
 pub use strategy::Strategy;
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;

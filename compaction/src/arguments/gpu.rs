@@ -1,6 +1,6 @@
 //! Validation of the buffers and counts of GPU calls.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
@@ -8,49 +8,9 @@ use super::{ArgumentNames, check_len, check_range, check_room, count_words};
 use crate::{
     Count, CountWord, Result,
     count::to_word,
-    cuda::{self, Buffer, In, NamedCall, kernel_params},
+    cuda::{self, Buffer, In, NamedCall, Operand, kernel_params},
     layout::Shared,
 };
-
-/// A buffer of a GPU call: the stream that it is used on, and its memory.
-pub(crate) trait Operand {
-    /// Returns the stream that the buffer was allocated on.
-    fn home(&self) -> &Arc<CudaStream>;
-    /// Returns the device addresses of the buffer.
-    fn addresses(&self) -> Range<u64>;
-}
-
-macro_rules! operands {
-    ($($buffer:ty),+) => {$(
-        impl<T> Operand for $buffer {
-            fn home(&self) -> &Arc<CudaStream> {
-                self.stream()
-            }
-            fn addresses(&self) -> Range<u64> {
-                cuda::addresses(self)
-            }
-        }
-    )+};
-}
-operands!(CudaView<'_, T>, CudaViewMut<'_, T>);
-
-impl<O: Operand + ?Sized> Operand for &O {
-    fn home(&self) -> &Arc<CudaStream> {
-        (**self).home()
-    }
-    fn addresses(&self) -> Range<u64> {
-        (**self).addresses()
-    }
-}
-
-impl<O: Operand + ?Sized> Operand for &mut O {
-    fn home(&self) -> &Arc<CudaStream> {
-        (**self).home()
-    }
-    fn addresses(&self) -> Range<u64> {
-        (**self).addresses()
-    }
-}
 
 /// The name of each buffer of a GPU call, and the buffer: `("output", &out)`.
 pub(crate) type Operands<'a> = [(&'static str, &'a dyn Operand)];

@@ -1,15 +1,16 @@
 //! CUDA graphs: recorded work of a stream that is launched as a whole.
 
-use std::{cell::RefCell, collections::HashSet, mem, ops::Range, ptr, sync::Arc};
+use std::{collections::HashSet, mem, ptr, sync::Arc};
 
 use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaGraph, CudaStream, DriverError,
+    CudaGraph, CudaStream, DriverError,
     sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode},
 };
 
 use super::{
     graph_buffers::GraphBuffers,
-    stream_order::{AddressRange, Place, Uses},
+    recording::{self, AddressRange, Kept, Place, Recording, Used},
+    stream_order::Uses,
 };
 use crate::error::{Error, Result};
 
@@ -67,143 +68,6 @@ impl std::fmt::Debug for Launchable {
     }
 }
 
-/// Kernels and events that a graph refers to.
-#[derive(Debug, Default)]
-struct Kept {
-    functions: Vec<CudaFunction>,
-    events: Vec<Arc<CudaEvent>>,
-}
-
-/// Memory that a graph uses.
-#[derive(Debug)]
-struct Used {
-    range: AddressRange,
-    /// The name of the buffer in the words of the caller: `the output of select`.
-    name: String,
-}
-
-/// A recording in progress: the calls of this crate on the stream so far.
-struct Recording {
-    stream: Arc<CudaStream>,
-    /// The number of calls, each of which is one node of the graph.
-    nodes: usize,
-    used: Vec<Used>,
-    kept: Kept,
-    /// The names of the memory of the present call of an operation.
-    call: Option<CallNames>,
-}
-
-/// The names of the buffers of a call with their addresses, and the name of its workspace, which is all other memory.
-type CallNames = (Vec<(String, Range<u64>)>, String);
-
-impl Recording {
-    /// Returns the name of memory that a launch uses. `describe` names a buffer by its place if no operation has named
-    /// it.
-    fn name(&self, range: &AddressRange, describe: &impl Fn(Place) -> String) -> String {
-        let Some((buffers, workspace)) = &self.call else {
-            return describe(range.place);
-        };
-        let has_range = |(_, addresses): &&(String, Range<u64>)| {
-            addresses.start <= range.begin && range.end <= addresses.end
-        };
-        let buffer = buffers.iter().find(has_range);
-        buffer.map_or(workspace, |(name, _)| name).clone()
-    }
-}
-
-/// The call of an operation during which the memory of its launches has names, if it is recorded. The names end when
-/// this is dropped.
-#[must_use = "launches have the names of the call while this lives"]
-#[derive(Debug)]
-pub(crate) struct NamedCall {
-    is_recorded: bool,
-}
-
-impl Drop for NamedCall {
-    fn drop(&mut self) {
-        if self.is_recorded {
-            RECORDINGS.with_borrow_mut(|recordings| {
-                if let Some(recording) = recordings.last_mut() {
-                    recording.call = None;
-                }
-            });
-        }
-    }
-}
-
-/// Begins the call of an operation on a stream. If this thread records it into a graph, `names` returns the names of its
-/// memory. An operation that another one calls has the names of that one.
-pub(crate) fn name_recorded(stream: &CudaStream, names: impl FnOnce() -> CallNames) -> NamedCall {
-    let is_recorded = is_recording(stream)
-        && RECORDINGS.with_borrow_mut(|recordings| match recordings.last_mut() {
-            Some(recording) if recording.call.is_none() => {
-                recording.call = Some(names());
-                true
-            }
-            _ => false,
-        });
-    NamedCall { is_recorded }
-}
-
-thread_local! {
-    /// The recordings of this thread, the innermost last.
-    static RECORDINGS: RefCell<Vec<Recording>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Returns whether this thread records a graph on the stream.
-pub(super) fn is_recording(stream: &CudaStream) -> bool {
-    RECORDINGS.with_borrow(|recordings| {
-        recordings
-            .last()
-            .is_some_and(|recording| *recording.stream == *stream)
-    })
-}
-
-/// Adds a launch on the stream of the innermost recording, with the memory that it uses. `describe` names the buffer at a
-/// place of the launch.
-pub(super) fn record_launch(
-    function: &CudaFunction,
-    ranges: Vec<AddressRange>,
-    describe: impl Fn(Place) -> String,
-) {
-    record_node(ranges, describe, |kept| {
-        kept.functions.push(function.clone())
-    });
-}
-
-/// Adds the clearing or copying of memory on the stream of the innermost recording. `describe` names the buffer at a
-/// place of the call.
-pub(super) fn record_memory(ranges: Vec<AddressRange>, describe: impl Fn(Place) -> String) {
-    record_node(ranges, describe, |_| {});
-}
-
-/// Adds the recording of an event, if this thread records a graph on the stream.
-pub(super) fn record_event(stream: &CudaStream, event: &Arc<CudaEvent>) {
-    if is_recording(stream) {
-        let no_buffer = |_| String::new();
-        record_node(Vec::new(), no_buffer, |kept| {
-            kept.events.push(event.clone())
-        });
-    }
-}
-
-fn record_node(
-    ranges: Vec<AddressRange>,
-    describe: impl Fn(Place) -> String,
-    keep: impl FnOnce(&mut Kept),
-) {
-    RECORDINGS.with_borrow_mut(|recordings| {
-        if let Some(recording) = recordings.last_mut() {
-            recording.nodes += 1;
-            for range in ranges.into_iter().filter(|range| range.begin < range.end) {
-                let name = recording.name(&range, &describe);
-                recording.used.push(Used { range, name });
-            }
-            keep(&mut recording.kept);
-        }
-    });
-}
-
 // SAFETY: a driver graph belongs to a context and to no thread. It must not be used by two threads at once: launching
 // takes `&mut self`, and nothing else uses it.
 unsafe impl Send for Graph {}
@@ -220,15 +84,7 @@ struct Capture<'a>(&'a Arc<CudaStream>);
 impl<'a> Capture<'a> {
     fn begin(stream: &'a Arc<CudaStream>) -> std::result::Result<Self, DriverError> {
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-        RECORDINGS.with_borrow_mut(|recordings| {
-            recordings.push(Recording {
-                stream: stream.clone(),
-                nodes: 0,
-                used: Vec::new(),
-                kept: Kept::default(),
-                call: None,
-            });
-        });
+        recording::begin(stream);
         Ok(Self(stream))
     }
 
@@ -241,7 +97,7 @@ impl<'a> Capture<'a> {
     ) {
         let stream = self.0;
         mem::forget(self);
-        let recording = RECORDINGS.with_borrow_mut(Vec::pop);
+        let recording = recording::end();
         (stream.end_capture(INSTANTIATE), recording)
     }
 }
@@ -249,7 +105,7 @@ impl<'a> Capture<'a> {
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
         // The recorded work is discarded.
-        RECORDINGS.with_borrow_mut(Vec::pop);
+        recording::end();
         let _ = self.0.end_capture(INSTANTIATE);
     }
 }
@@ -291,16 +147,16 @@ impl Graph {
                 remedy: "use a stream of `context.new_stream()`",
             }));
         }
-        let recording = || Error::driver("record a graph");
-        let capture = Capture::begin(stream).map_err(recording())?;
+        let failed = || Error::driver("record a graph");
+        let capture = Capture::begin(stream).map_err(failed())?;
         let enqueued = enqueue();
         let (graph, recorded) = capture.end();
         enqueued?;
         let lost = DriverError(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         let graph = graph
             .and_then(|graph| graph.ok_or(lost))
-            .map_err(recording())?;
-        let nodes = count_nodes(&graph).map_err(recording())?;
+            .map_err(failed())?;
+        let nodes = count_nodes(&graph).map_err(failed())?;
         let Some(mut recorded) = recorded.filter(|recorded| recorded.nodes == nodes) else {
             return Err(E::from(Error::NotRecordable {
                 what: "work that this crate did not enqueue".to_owned(),

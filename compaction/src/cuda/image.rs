@@ -2,7 +2,19 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::nvrtc::OPTIONS;
+/// The compiler options of every kernel. `--use_fast_math` is never among them.
+pub(super) const OPTIONS: &[&str] = &[
+    "--std=c++17",
+    // Unmarked functions are device functions, so that a header can also be compiled for the host.
+    "-default-device",
+    // Rust does not contract a * b + c, so CUDA must not either: then equal functions give equal bits.
+    "--fmad=false",
+    // IEEE division, square root and subnormals, as on the CPU. These are NVRTC's defaults, stated because results
+    // depend on them.
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ftz=false",
+];
 
 /// A compilation target. The number is the compute capability times 10: 75 for 7.5, 90 for 9.0, 120 for 12.0.
 ///

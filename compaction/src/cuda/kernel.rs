@@ -11,11 +11,11 @@ use cudarc::{
 };
 
 use super::{
-    graph,
     image::{Image, Origin, Target},
     params::Params,
+    recording::{self, Place},
     source::{Declared, Source, parameter_name},
-    stream_order::{Place, Uses, check_context},
+    stream_order::{Uses, check_context},
 };
 use crate::error::{Error, Result};
 
@@ -440,7 +440,7 @@ impl<P: Params> Kernel<P> {
         // takes a `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own duty, see above.
         unsafe { enqueue(builder, launch, self.name) }?;
         if let Some(ranges) = uses.take_ranges() {
-            graph::record_launch(&self.function, ranges, |place| self.describe(place));
+            recording::record_launch(&self.function, ranges, |place| self.describe(place));
         }
         Ok(())
     }

@@ -1,16 +1,21 @@
 //! Allocation and copies of device buffers.
 
-use std::{alloc::Layout, mem::transmute, sync::Arc};
+use std::{
+    alloc::Layout,
+    any::type_name,
+    mem::{ManuallyDrop, transmute},
+    sync::Arc,
+};
 
-use bytemuck::Pod;
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use cudarc::driver::{
     CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice,
     DriverError, result, sys::CUresult,
 };
 
 use super::{
-    graph,
-    stream_order::{Place, Uses, address, is_captured},
+    recording::{self, Place},
+    stream_order::{Uses, address, is_captured},
 };
 use crate::{
     error::{Error, Result},
@@ -32,9 +37,20 @@ use crate::{
 /// Returns [`Error::OutOfMemory`] with the requested, free and total bytes, or [`Error::Driver`] if the allocation
 /// fails for another reason.
 pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+    // SAFETY: any bits are a valid `T`, which is plain data.
+    unsafe { allocate(stream, len) }
+}
+
+/// Allocates a device buffer of `len` items with undefined contents.
+///
+/// # Safety
+///
+/// Valid items must be written before anything reads them, unless any bits are one.
+unsafe fn allocate<T>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     if len == 0 && size_of::<T>() > 0 {
         // The driver does not allocate zero bytes, so an empty buffer owns one item that it does not expose.
-        let address = uninitialised::<T>(stream, 1)?.leak();
+        // SAFETY: the buffer below does not expose the item.
+        let address = unsafe { allocate::<T>(stream, 1) }?.leak();
         // SAFETY: the allocation is live, nobody else frees it, and it has room for no items.
         return Ok(unsafe { stream.upgrade_device_ptr(address, 0) });
     }
@@ -50,8 +66,8 @@ pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<Cud
     // SAFETY: any bits are valid bytes.
     let bytes = unsafe { stream.alloc::<u8>(asked) };
     let bytes = bytes.map_err(|error| allocation_error(stream, asked, error))?;
-    // SAFETY: the allocation is live and has `len` items, nobody else frees it, and any bits are a valid `T`, which is
-    // plain data. Device memory is aligned to any item.
+    // SAFETY: the allocation is live and has room for `len` items, and nobody else frees it. Device memory is aligned to
+    // any item. That the items are valid is the caller's duty.
     let mut buffer = unsafe { stream.upgrade_device_ptr(bytes.leak(), len) };
     // If cudarc tracks the buffer, its first use on another stream waits for the allocation.
     Uses::new(stream).write::<T, _>(&mut buffer);
@@ -71,8 +87,12 @@ pub fn uninitialised<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<Cud
 /// # Errors
 ///
 /// Returns the errors of [`uninitialised`], and [`Error::Driver`] if the bytes cannot be cleared.
-pub fn zeroed<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
-    let mut buffer = uninitialised(stream, len)?;
+pub fn zeroed<T: NoUninit + Zeroable>(
+    stream: &Arc<CudaStream>,
+    len: usize,
+) -> Result<CudaSlice<T>> {
+    // SAFETY: the next line writes zeros, which are a valid `T`.
+    let mut buffer = unsafe { allocate(stream, len) }?;
     clear(stream, &mut buffer)?;
     Ok(buffer)
 }
@@ -92,7 +112,7 @@ pub fn zeroed<T: Pod>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<
 ///
 /// Returns [`Error::Driver`] if the driver reports an error, and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
+pub fn clear<T: NoUninit + Zeroable, B: DevicePtr<T> + DevicePtrMut<T>>(
     stream: &Arc<CudaStream>,
     buffer: &mut B,
 ) -> Result<()> {
@@ -113,7 +133,7 @@ pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     unsafe { result::memset_d8_async(address, 0, bytes, stream.cu_stream()) }
         .map_err(Error::driver(zeroing()))?;
     if let Some(ranges) = uses.take_ranges() {
-        graph::record_memory(ranges, name);
+        recording::record_memory(ranges, name);
     }
     Ok(())
 }
@@ -131,8 +151,9 @@ pub fn clear<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
 /// # Errors
 ///
 /// Returns the errors of [`uninitialised`] and of [`overwrite`].
-pub fn upload<T: Pod>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
-    let mut buffer = uninitialised(stream, items.len())?;
+pub fn upload<T: NoUninit>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
+    // SAFETY: the next line writes the items.
+    let mut buffer = unsafe { allocate(stream, items.len()) }?;
     overwrite(stream, items, &mut buffer)?;
     Ok(buffer)
 }
@@ -152,7 +173,7 @@ pub fn upload<T: Pod>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice
 ///
 /// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn overwrite<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
+pub fn overwrite<T: NoUninit, B: DevicePtr<T> + DevicePtrMut<T>>(
     stream: &Arc<CudaStream>,
     items: &[T],
     buffer: &mut B,
@@ -198,7 +219,7 @@ pub fn overwrite<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
 ///
 /// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn copy<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
+pub fn copy<T: NoUninit, B: DevicePtr<T> + DevicePtrMut<T>>(
     stream: &Arc<CudaStream>,
     from: &impl DevicePtr<T>,
     to: &mut B,
@@ -233,7 +254,7 @@ pub fn copy<T: Pod, B: DevicePtr<T> + DevicePtrMut<T>>(
     unsafe { result::memcpy_dtod_async(target, source, bytes, stream.cu_stream()) }
         .map_err(Error::driver(copying()))?;
     if let Some(ranges) = uses.take_ranges() {
-        graph::record_memory(ranges, name);
+        recording::record_memory(ranges, name);
     }
     Ok(())
 }
@@ -250,7 +271,8 @@ pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> 
     Ok(())
 }
 
-/// Waits for the stream and returns a copy of the buffer's items on the host.
+/// Waits for the stream and returns a copy of the buffer's items on the host. Items of a type that is not plain data, such
+/// as `bool`, are checked.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -258,15 +280,22 @@ pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> 
 /// let primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
 /// assert_eq!(cuda::download(&stream, &primes)?, [2, 3, 5, 7]);
 /// assert_eq!(cuda::download(&stream, &primes.slice(1..3))?, [3, 5]);
+///
+/// let are_odd = cuda::upload(&stream, &[false, true, true, true])?;
+/// assert_eq!(cuda::download(&stream, &are_odd)?, [false, true, true, true]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// Returns [`Error::Driver`], also for earlier failures on the stream, and the errors of
+/// Returns [`Error::InvalidItem`] for bits that are not a valid item, which only a kernel of another library or an earlier
+/// failure can have written; [`Error::Driver`], also for earlier failures on the stream; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
-pub fn download<T: Pod>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
-    let mut items = vec![T::zeroed(); buffer.len()];
+pub fn download<T: CheckedBitPattern>(
+    stream: &Arc<CudaStream>,
+    buffer: &impl DevicePtr<T>,
+) -> Result<Vec<T>> {
+    let mut items = vec![T::Bits::zeroed(); buffer.len()];
     let downloading = || format!("download {} bytes", buffer.num_bytes());
     let mut uses = Uses::new(stream);
     let address = uses.read::<T>(buffer);
@@ -277,13 +306,24 @@ pub fn download<T: Pod>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) ->
             .context()
             .bind_to_thread()
             .map_err(Error::driver(downloading()))?;
-        // SAFETY: the buffer has as many items, any bits are a valid `T`, and the stream is of the buffer's context. The
-        // items live until the stream is synchronized, or the process ends.
+        // SAFETY: the buffer has as many items, whose size is that of their bits, which may be any. The stream is of the
+        // buffer's context. The items live until the stream is synchronized, or the process ends.
         unsafe { result::memcpy_dtoh_async(&mut items, address, stream.cu_stream()) }
             .map_err(Error::driver(downloading()))?;
     }
     stream.synchronize().map_err(Error::driver(downloading()))?;
-    Ok(items)
+    let is_invalid = |bits| !T::is_valid_bit_pattern(bits);
+    if let Some(number) = items.iter().position(is_invalid) {
+        return Err(Error::InvalidItem {
+            what: format!("item {number} of the buffer to download"),
+            item: type_name::<T>(),
+            instead: "plain data, such as u8",
+        });
+    }
+    let mut items = ManuallyDrop::new(items);
+    // SAFETY: the parts of a vector that is not used any more. `T` and its bits have the same layout, and the bits of all
+    // items are valid.
+    Ok(unsafe { Vec::from_raw_parts(items.as_mut_ptr().cast(), items.len(), items.capacity()) })
 }
 
 /// Views the bytes of a device buffer as items of another type, for reading. Copies nothing.
@@ -302,7 +342,7 @@ pub fn download<T: Pod>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) ->
 /// # Errors
 ///
 /// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
-pub fn reinterpret<'a, T: Pod, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
+pub fn reinterpret<'a, T: NoUninit, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
     let (bytes, address) = (view.num_bytes(), address(&view));
     let len = whole_items(bytes, address, Layout::new::<U>(), U::NAME)?;
     // SAFETY: the bytes are whole and aligned `U`s, which as plain data may have any bits.
@@ -351,6 +391,17 @@ pub(crate) fn reinterpret_into<T: Pod, U: Shared>(
     let reinterpreted = reinterpret_mut(&mut view)?;
     // SAFETY: only the lifetime changes, to that of the view, which is not used any more.
     Ok(unsafe { transmute::<CudaViewMut<'_, U>, CudaViewMut<'_, U>>(reinterpreted) })
+}
+
+/// Views items as bytes, for kernels that write whole copies of other items of the same type.
+pub(crate) fn item_bytes<T: NoUninit>(view: CudaViewMut<'_, T>) -> CudaViewMut<'_, u8> {
+    let mut view = view;
+    let bytes = view.num_bytes();
+    // SAFETY: the items are whole bytes. Only kernels write them, whose author copies whole items.
+    let items = unsafe { view.transmute_mut(bytes) };
+    let items = items.unwrap_or_else(|| unreachable!("there are as many bytes"));
+    // SAFETY: only the lifetime changes, to that of the view, which is not used any more.
+    unsafe { transmute::<CudaViewMut<'_, u8>, CudaViewMut<'_, u8>>(items) }
 }
 
 /// Returns whether the device address at which a buffer begins is a multiple of `bytes`.

@@ -1,6 +1,7 @@
 //! Bindings to NVRTC, CUDA's run-time compiler, loaded from the library found on this machine.
 
 use std::{
+    env,
     ffi::{CStr, CString, c_char, c_int, c_void},
     path::{Path, PathBuf},
     ptr,
@@ -9,25 +10,12 @@ use std::{
 use libloading::Library;
 
 use super::{
-    image::{Image, Target},
+    device,
+    image::{Image, OPTIONS, Target},
     search,
     source::Source,
 };
 use crate::error::{Error, Result};
-
-/// The compiler options of every kernel. `--use_fast_math` is never among them.
-pub(super) const OPTIONS: &[&str] = &[
-    "--std=c++17",
-    // Unmarked functions are device functions, so that a header can also be compiled for the host.
-    "-default-device",
-    // Rust does not contract a * b + c, so CUDA must not either: then equal functions give equal bits.
-    "--fmad=false",
-    // IEEE division, square root and subnormals, as on the CPU. These are NVRTC's defaults, stated because results
-    // depend on them.
-    "--prec-div=true",
-    "--prec-sqrt=true",
-    "--ftz=false",
-];
 
 type Status = c_int;
 type Program = *mut c_void;
@@ -153,7 +141,7 @@ impl Nvrtc {
     ///
     /// Returns one line that says why no NVRTC can be used. `COMPACTION_NVRTC=off` is such a reason.
     pub fn find() -> std::result::Result<Self, String> {
-        search::find(None)
+        find(None)
     }
 
     /// Finds and loads an NVRTC that compiles for a compute capability (70 for 7.0). Searches like [`find`](Self::find),
@@ -171,7 +159,7 @@ impl Nvrtc {
     ///
     /// Returns one line that says why no NVRTC can be used.
     pub fn find_for(capability: u32) -> std::result::Result<Self, String> {
-        let found = search::find(Some(capability))?;
+        let found = find(Some(capability))?;
         found.ignorance(capability).map_or(Ok(found), Err)
     }
 
@@ -345,6 +333,39 @@ impl Nvrtc {
             log,
         })
     }
+}
+
+/// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is none.
+/// With a compute capability, it must compile for such a GPU.
+fn find(capability: Option<u32>) -> std::result::Result<Nvrtc, String> {
+    match env::var_os("COMPACTION_NVRTC") {
+        Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),
+        Some(file) => {
+            return Nvrtc::open(file).map_err(|cause| format!("COMPACTION_NVRTC: {cause}"));
+        }
+        None => {}
+    }
+    let driver = device::driver_version();
+    let (mut newer, mut unsuited, mut broken) = (None, None, None);
+    for candidate in search::candidates() {
+        match Nvrtc::open(&candidate) {
+            Ok(nvrtc) => match capability.and_then(|capability| nvrtc.ignorance(capability)) {
+                Some(reason) => unsuited = unsuited.or(Some(reason)),
+                None if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
+                    newer = newer.or(Some(nvrtc));
+                }
+                None => return Ok(nvrtc),
+            },
+            // A name that the loader does not find is expected; a file that it rejects is worth reporting.
+            Err(cause) if candidate.is_absolute() => broken = broken.or(Some(cause)),
+            Err(_) => {}
+        }
+    }
+    newer.ok_or_else(|| {
+        unsuited
+            .or(broken)
+            .unwrap_or_else(|| "NVRTC was not found".to_owned())
+    })
 }
 
 /// Returns whether a line of CUDA C++ includes a header in angle brackets.

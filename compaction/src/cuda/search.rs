@@ -8,8 +8,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{device, nvrtc::Nvrtc};
-
 /// Names of the NVRTC library that the system's loader is asked for: the name without a version, then the newest
 /// version first. All later 11.x releases keep the name of 11.2.
 const NAMES: &[&str] = if cfg!(windows) {
@@ -31,41 +29,14 @@ const NAMES: &[&str] = if cfg!(windows) {
 /// those of Windows up to CUDA 12 and since.
 const LIBRARY_FOLDERS: [&str; 5] = ["lib64", "lib", "bin", "bin/x64", "bin/x86_64"];
 
-/// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is
-/// none. With a compute capability, it must compile for such a GPU.
-pub(super) fn find(capability: Option<u32>) -> Result<Nvrtc, String> {
-    match env::var_os("COMPACTION_NVRTC") {
-        Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),
-        Some(file) => {
-            return Nvrtc::open(file).map_err(|cause| format!("COMPACTION_NVRTC: {cause}"));
-        }
-        None => {}
-    }
-    let driver = device::driver_version();
-    let (mut newer, mut unsuited, mut broken) = (None, None, None);
-    let names = NAMES.iter().map(PathBuf::from);
-    for candidate in names
+/// Yields names and paths of NVRTC libraries, in the order of [`Nvrtc::find`](super::Nvrtc::find). Python runs only if the
+/// first ones do not serve.
+pub(super) fn candidates() -> impl Iterator<Item = PathBuf> {
+    NAMES
+        .iter()
+        .map(PathBuf::from)
         .chain(in_known_folders())
         .chain(std::iter::once_with(in_python_packages).flatten())
-    {
-        match Nvrtc::open(&candidate) {
-            Ok(nvrtc) => match capability.and_then(|capability| nvrtc.ignorance(capability)) {
-                Some(reason) => unsuited = unsuited.or(Some(reason)),
-                None if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
-                    newer = newer.or(Some(nvrtc));
-                }
-                None => return Ok(nvrtc),
-            },
-            // A name that the loader does not find is expected; a file that it rejects is worth reporting.
-            Err(cause) if candidate.is_absolute() => broken = broken.or(Some(cause)),
-            Err(_) => {}
-        }
-    }
-    newer.ok_or_else(|| {
-        unsuited
-            .or(broken)
-            .unwrap_or_else(|| "NVRTC was not found".to_owned())
-    })
 }
 
 /// Returns the paths of the NVRTC libraries that exist in known folders, without running Python. Folders named by

@@ -7,7 +7,7 @@ use cudarc::driver::{
     SyncOnDrop, sys::CUstreamCaptureStatus,
 };
 
-use super::graph;
+use super::recording::{self, AddressRange, Place};
 use crate::error::{Error, Result};
 
 /// The buffers that one call on a stream uses, and the order of the call after other uses of them.
@@ -46,30 +46,6 @@ pub struct Uses<'l> {
     problem: Option<(Place, Problem)>,
 }
 
-/// A range of device addresses that a call uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AddressRange {
-    /// The address of the first byte.
-    pub(super) begin: u64,
-    /// The address behind the last byte.
-    pub(super) end: u64,
-    /// Whether the call may write to the range.
-    pub(super) is_written: bool,
-    /// The place of the buffer among the arguments of the call.
-    pub(super) place: Place,
-}
-
-/// The place of a buffer among the arguments of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// The position of the argument, counted from 1, or 0 outside of any argument and for one with a name.
-    pub(super) argument: usize,
-    /// The name of the kernel's parameter, if Rust declares it.
-    pub(super) parameter: Option<&'static str>,
-    /// The field of the argument that is the buffer, if the argument is a struct.
-    pub(super) field: Option<&'static str>,
-}
-
 /// A reason why a buffer cannot be used on a stream.
 #[derive(Debug)]
 enum Problem {
@@ -86,7 +62,7 @@ impl<'l> Uses<'l> {
             homes: Vec::new(),
             events: Vec::new(),
             is_captured: None,
-            ranges: graph::is_recording(stream).then(Vec::new),
+            ranges: recording::is_recording(stream).then(Vec::new),
             place: Place::default(),
             problem: None,
         }

@@ -7,7 +7,7 @@ use cudarc::driver::{
     sys::{self, CUevent_flags, CUevent_record_flags, CUstreamCaptureStatus},
 };
 
-use super::{driver_library::elapsed_ms, graph};
+use super::{driver_library::elapsed_ms, recording};
 use crate::error::{Error, Result};
 
 /// A sequence of time marks on a stream, and the GPU times between consecutive marks. Setting a mark does not wait.
@@ -99,7 +99,7 @@ impl Timeline {
         }
         let event = &self.events[self.marked];
         record(event, stream).map_err(Error::driver("mark a time"))?;
-        graph::record_event(stream, event);
+        recording::record_event(stream, event);
         self.marked += 1;
         Ok(())
     }

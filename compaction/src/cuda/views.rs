@@ -1,8 +1,10 @@
 //! Device buffers as arguments of calls: buffers and views of cudarc, and buffers of this crate.
 
-use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
+use std::{ops::Range, sync::Arc};
 
-use super::Buffer;
+use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceSlice};
+
+use super::{Buffer, stream_order::addresses};
 
 /// A device buffer that a call reads: `&CudaSlice`, `&CudaView`, `&CudaViewMut` or `&Buffer`, or a [`CudaView`] itself.
 ///
@@ -111,5 +113,45 @@ impl<'a, T> IntoViewMut<'a, T> for &'a mut CudaSlice<T> {
 impl<'a, T> IntoViewMut<'a, T> for &'a mut Buffer<T> {
     fn into_view_mut(self) -> CudaViewMut<'a, T> {
         self.as_view_mut()
+    }
+}
+
+/// A buffer of a GPU call: the stream that it is used on, and its memory.
+pub(crate) trait Operand {
+    /// Returns the stream that the buffer was allocated on.
+    fn home(&self) -> &Arc<CudaStream>;
+    /// Returns the device addresses of the buffer.
+    fn addresses(&self) -> Range<u64>;
+}
+
+macro_rules! operands {
+    ($($buffer:ty),+) => {$(
+        impl<T> Operand for $buffer {
+            fn home(&self) -> &Arc<CudaStream> {
+                self.stream()
+            }
+            fn addresses(&self) -> Range<u64> {
+                addresses(self)
+            }
+        }
+    )+};
+}
+operands!(CudaView<'_, T>, CudaViewMut<'_, T>);
+
+impl<O: Operand + ?Sized> Operand for &O {
+    fn home(&self) -> &Arc<CudaStream> {
+        (**self).home()
+    }
+    fn addresses(&self) -> Range<u64> {
+        (**self).addresses()
+    }
+}
+
+impl<O: Operand + ?Sized> Operand for &mut O {
+    fn home(&self) -> &Arc<CudaStream> {
+        (**self).home()
+    }
+    fn addresses(&self) -> Range<u64> {
+        (**self).addresses()
     }
 }

@@ -7,9 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use super::{CustomOperator, Workspace, rows};
 use crate::{
     Count, CountWord, Result,
-    arguments::{
-        ArgumentNames, Call, Input, ItemCount, Operand, argument_names, check_room, is_wide,
-    },
+    arguments::{ArgumentNames, Call, Input, ItemCount, argument_names, check_room, is_wide},
     cuda::{
         self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
     },
@@ -250,7 +248,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
         mut outputs: Outputs<'_, V>,
         workspace: &mut Workspace<V, T>,
     ) -> Result<()> {
-        let mut buffers: Vec<(&str, &dyn Operand)> =
+        let mut buffers: Vec<(&str, &dyn cuda::Operand)> =
             vec![("items", &items), ("output", &outputs.out)];
         if let Some(total) = &outputs.total {
             buffers.push(("total", total));

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{NAMES, SCATTER_NAMES, SCATTERED, Workspace};
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{ArgumentNames, Call, Input, ItemCount, check_len, check_room},
     cuda::{
         self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source, kernel_params,
@@ -91,7 +91,7 @@ struct CopyKernel<T, I: CountWord> {
     item: PhantomData<fn(T)>,
 }
 
-impl<T: Pod, I: CountWord> CopyKernel<T, I> {
+impl<T: Movable, I: CountWord> CopyKernel<T, I> {
     fn load(compiler: &Compiler, context: &Arc<CudaContext>, name: &'static str) -> Result<Self> {
         let module = compiler.load(context, &source::<I>(item_layout::<T>()))?;
         Ok(Self {
@@ -135,7 +135,7 @@ impl<T: Pod, I: CountWord> CopyKernel<T, I> {
             indices,
             input: item_count.input(),
             limit: limit as u64,
-            out: cuda::reinterpret_into(out)?,
+            out: cuda::item_bytes(out),
             workspace: workspace.states.words.as_view_mut(),
         };
         self.kernel.launch(stream, launch, args)
@@ -144,7 +144,7 @@ impl<T: Pod, I: CountWord> CopyKernel<T, I> {
 
 /// A gather on a GPU: `out[i] = items[indices[i]]`. Thrust: `gather`.
 ///
-/// Items have type `T`, plain data of 1 to 64 bytes. Indices and counts have type `I`: `u32`, or `u64` for 2³² or more
+/// Items have type `T`, plain data or `bool`, of 1 to 64 bytes. Indices and counts have type `I`: `u32`, or `u64` for 2³² or more
 /// items.
 ///
 /// A call enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can be
@@ -168,7 +168,7 @@ impl<T: Pod, I: CountWord> CopyKernel<T, I> {
 #[derive(Debug)]
 pub struct Gather<T, I: CountWord = u32>(CopyKernel<T, I>);
 
-impl<T: Pod, I: CountWord> Gather<T, I> {
+impl<T: Movable, I: CountWord> Gather<T, I> {
     /// Compiles the kernels for items with the size and alignment of `T`, or loads them if compiled earlier.
     ///
     /// ```no_run

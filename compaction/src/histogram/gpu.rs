@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Error, Result,
-    arguments::{Call, ItemCount, Operand, check_range, check_room},
+    arguments::{Call, ItemCount, check_range, check_room},
     cuda::{Compiler, IntoView, IntoViewMut, Kernel, Launch, Module, NamedCall, Params, Source},
     scratch::{Operation, Sizes},
     totals,
@@ -386,7 +386,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
         bounds: Option<&CudaView<'_, T::Level>>,
         workspace: &'a mut Workspace,
     ) -> Result<HistogramCall<'a, T, W>> {
-        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("items", &items), ("output", &out)];
+        let mut buffers: Vec<(&str, &dyn crate::cuda::Operand)> =
+            vec![("items", &items), ("output", &out)];
         if let Some(bounds) = &bounds {
             buffers.push(("bounds", bounds));
         }

@@ -1,10 +1,8 @@
 //! The stable partition on the CPU.
 
-use bytemuck::Pod;
-
 use super::{NAMES, STARTS, check_classes, check_items};
 use crate::{
-    CountWord, Result,
+    CountWord, Movable, Result,
     arguments::{check_room, check_words},
     parallel,
     select::{
@@ -65,7 +63,7 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
 /// Writes the items whose flag is nonzero to `out`, followed by the other items, and returns the number of nonzero
 /// flags. Both parts keep their order.
 ///
-/// `T` is plain data of 1 to 64 bytes; another size does not compile.
+/// `T` has 1 to 64 bytes; another size does not compile.
 ///
 /// ```
 /// let mut out = [0.0; 3];
@@ -78,7 +76,7 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
 ///
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags, and
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
-pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
+pub fn items<T: Movable + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
     check_room(NAMES.output, out.len(), flags.len())?;

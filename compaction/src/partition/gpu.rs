@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -12,7 +11,7 @@ use super::{
     workspace::{BLOCKS_PER_MULTIPROCESSOR, two_launch_blocks, two_way_chunks},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{
         Call, Input, ItemCount, Operands, check_room, check_words, check_workspace, is_wide,
         room_for_count,
@@ -159,7 +158,7 @@ impl Partition {
     ///
     /// assert!(Partition::sources::<f64>()[0].path().ends_with("partition.cu"));
     /// ```
-    pub fn sources<T: Pod>() -> Vec<Source> {
+    pub fn sources<T: Movable>() -> Vec<Source> {
         vec![source(item_layout::<T>())]
     }
 
@@ -248,7 +247,7 @@ impl Partition {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<'a, T: Pod, W: CountWord>(
+    pub fn items<'a, T: Movable, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
@@ -263,7 +262,7 @@ impl Partition {
         let buffers: &Operands<'_> = &[("items", &items), ("flags", &flags), ("output", &out)];
         let call = self.call(stream, buffers, flags, count, selected, workspace)?;
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
-        self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)
+        self.items_as_bytes(stream, items, call, cuda::item_bytes(out.slice_mut(..)))
     }
 
     /// Enqueues the partition of [`items`](Self::items), for items given as bytes and a layout.
@@ -323,7 +322,7 @@ impl Partition {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare<T: Pod>(&self) -> Result<()> {
+    pub fn prepare<T: Movable>(&self) -> Result<()> {
         self.item_kernels(item_layout::<T>()).map(drop)
     }
 

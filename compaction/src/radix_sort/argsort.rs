@@ -6,9 +6,10 @@ use cudarc::driver::CudaStream;
 
 use super::{
     Key, NAMES, Order, RadixSort, Strategy, Workspace,
-    kernel_source::{SortTypes, source},
+    call::{SortBuffers, SortCall},
+    kernel_source::SortTypes,
     key_bits,
-    sort::{SortBuffers, SortCall},
+    sort::source,
 };
 use crate::{
     Count, CountWord, Result,

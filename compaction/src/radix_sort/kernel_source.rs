@@ -1,20 +1,12 @@
-//! The kernel files of a radix sort, and the types that they are compiled for.
+//! The types that the kernel files of a radix sort are compiled for.
 
-use super::{Key, Order, Strategy, onesweep, split};
+use super::{Key, Order};
 use crate::{
     CountWord,
     arguments::is_wide,
     cuda::{In, InOut, Source},
     look_back,
 };
-
-/// Returns the kernel file of a strategy.
-pub(super) fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
-    match strategy {
-        Strategy::Onesweep => onesweep::source(order, types),
-        Strategy::Split => split::source(order, types),
-    }
-}
 
 crate::shared! {
     /// The buffers of a pass, as bytes. `kernels/radix_sort.cuh` documents the fields.

@@ -10,17 +10,19 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Key, NAMES, Order, Strategy, Workspace, check_bits, check_values,
-    kernel_source::{SortTypes, source},
+    Key, NAMES, Order, Strategy, Workspace,
+    call::{SortBuffers, SortCall, Views},
+    check_bits, check_values,
+    kernel_source::SortTypes,
     key_bits,
-    onesweep::Onesweep,
-    split::SplitKernels,
-    workspace::{Parts, Views},
+    onesweep::{self, Onesweep},
+    split::{self, SplitKernels},
+    workspace::Parts,
 };
 use crate::{
     Count, CountWord, Result,
     arguments::{Call, ItemCount, Operands, check_room, check_workspace},
-    cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, NamedCall, Source},
+    cuda::{self, Compiler, IntoView, IntoViewMut, NamedCall, Source},
 };
 
 /// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
@@ -65,75 +67,6 @@ pub struct RadixSort<K, W = u32> {
 pub(super) enum Kernels {
     Onesweep(Onesweep),
     Split(SplitKernels),
-}
-
-/// The checked arguments of a sort, as passed to the strategy.
-pub(super) struct SortCall<'a> {
-    pub(super) bits: Range<u32>,
-    /// Number of bits of a key, of which `bits` is a part.
-    pub(super) key_bits: u32,
-    pub(super) item_count: ItemCount<'a>,
-    pub(super) keys: SortBuffers<'a>,
-    pub(super) values: SortBuffers<'a>,
-}
-
-/// The input, output and scratch buffers of the keys, or of the values, as bytes. Passes alternate between output and
-/// scratch.
-pub(super) struct SortBuffers<'a> {
-    pub(super) input: CudaView<'a, u8>,
-    out: CudaViewMut<'a, u8>,
-    /// The scratch buffer of the keys, or of the values. The last pass writes the output, the pass before it this
-    /// buffer, and so on. A sort of one pass does not use it.
-    scratch: CudaViewMut<'a, u8>,
-}
-
-impl<'a> SortBuffers<'a> {
-    pub(super) fn new<T: Pod>(
-        input: &'a CudaView<'_, T>,
-        out: &'a mut CudaViewMut<'_, T>,
-        scratch: &'a mut Buffer<u8>,
-    ) -> Result<Self> {
-        Ok(Self {
-            input: cuda::reinterpret(input.slice(..))?,
-            out: cuda::reinterpret_mut(out)?,
-            scratch: scratch.as_view_mut(),
-        })
-    }
-
-    /// Groups the buffers of values that the first pass makes. `absent` is a dummy.
-    pub(super) fn without_input<T: Pod>(
-        absent: &'a CudaView<'_, u8>,
-        out: &'a mut CudaViewMut<'_, T>,
-        scratch: &'a mut Buffer<u8>,
-    ) -> Result<Self> {
-        Ok(Self {
-            input: absent.slice(..),
-            out: cuda::reinterpret_mut(out)?,
-            scratch: scratch.as_view_mut(),
-        })
-    }
-
-    /// Returns the buffer that the first pass reads if there is no input. `after` is the number of passes that follow.
-    pub(super) fn source(&mut self, after: u32) -> CudaViewMut<'_, u8> {
-        match after % 2 {
-            0 => self.scratch.slice_mut(..),
-            _ => self.out.slice_mut(..),
-        }
-    }
-
-    /// Returns (input, output) of a pass. `first` is whether it is the first pass, and `after` the number of passes
-    /// that follow.
-    pub(super) fn pass(
-        &mut self,
-        first: bool,
-        after: u32,
-    ) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
-        let (from, to) = match after % 2 {
-            0 => (self.scratch.slice(..), self.out.slice_mut(..)),
-            _ => (self.out.slice(..), self.scratch.slice_mut(..)),
-        };
-        (if first { self.input.slice(..) } else { from }, to)
-    }
 }
 
 impl<K: Key, W: CountWord> RadixSort<K, W> {
@@ -426,6 +359,14 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let (order, strategy) = (self.order, self.strategy);
         let kernels = Kernels::load(&self.compiler, &self.context, order, strategy, types)?;
         Ok(slot.get_or_init(|| kernels))
+    }
+}
+
+/// Returns the kernel file of a strategy.
+pub(super) fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
+    match strategy {
+        Strategy::Onesweep => onesweep::source(order, types),
+        Strategy::Split => split::source(order, types),
     }
 }
 

@@ -6,9 +6,8 @@ use cudarc::driver::CudaStream;
 
 use super::{
     Order,
+    call::{SortCall, Views},
     kernel_source::{Moved, SortTypes},
-    sort::SortCall,
-    workspace::Views,
 };
 use crate::{
     Result,

@@ -2,10 +2,11 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     Key,
+    call::Views,
     onesweep::{self, NEXT_BINS},
     split,
 };
@@ -92,18 +93,6 @@ struct Tables {
     zeros: Buffer<u64>,
     /// Split: the number of keys with a zero in the current bit, for each launch of the pass.
     portion_zeros: Buffer<u32>,
-}
-
-/// Mutable views of all [`Tables`], to be passed to kernels.
-pub(super) struct Views<'a> {
-    pub(super) onesweep: CudaViewMut<'a, u64>,
-    pub(super) counts: CudaViewMut<'a, u64>,
-    pub(super) starts: CudaViewMut<'a, u64>,
-    pub(super) next_starts: CudaViewMut<'a, u64>,
-    pub(super) finished: CudaViewMut<'a, u32>,
-    pub(super) split: CudaViewMut<'a, u64>,
-    pub(super) zeros: CudaViewMut<'a, u64>,
-    pub(super) portion_zeros: CudaViewMut<'a, u32>,
 }
 
 /// The parts of a [`Workspace`] that a call uses.

@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     kernel_source::{check, of_keys},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{Call, InputParams, room_for_count},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     monoid::operator_header,
@@ -33,7 +32,7 @@ kernel_params! {
 
 /// The reduction of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceReduce::ReduceByKey`.
 ///
-/// Keys are plain data of type `K` and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
+/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
 /// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
@@ -54,13 +53,13 @@ kernel_params! {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct ReduceByKey<K: Pod, V: Item, W: CountWord = u32> {
+pub struct ReduceByKey<K: Movable, V: Item, W: CountWord = u32> {
     operator: Operator,
     kernel: Kernel<ByKeyParams<'static, V, W>>,
     types: PhantomData<fn(K)>,
 }
 
-impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
+impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
     /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
     /// earlier.
     ///
@@ -175,7 +174,7 @@ impl<K: Pod, V: Item, W: CountWord> ReduceByKey<K, V, W> {
             keys: cuda::reinterpret(keys.slice(..))?,
             values,
             input: checked.item_count.params(),
-            keys_out: cuda::reinterpret_mut(keys_out)?,
+            keys_out: cuda::item_bytes(keys_out.slice_mut(..)),
             values_out,
             runs: room_for_count(names, runs)?,
             workspace: checked.words,

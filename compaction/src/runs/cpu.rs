@@ -2,14 +2,12 @@
 
 use std::{marker::PhantomData, ops::Range};
 
-use bytemuck::Pod;
-
 use super::{
     Item, LENGTHS, Operator, PairNames, REDUCE_BY_KEY, SCAN_BY_KEY, UNIQUE, UNIQUE_BY_KEY,
     cpu_chunks::{Output, heads, is_head, ranges},
 };
 use crate::{
-    CountWord, Result,
+    CountWord, Movable, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
     fold::{Fold, Known},
@@ -52,7 +50,7 @@ impl PairNames {
 /// # Errors
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
-pub fn unique<K: Pod + Send + Sync>(items: &[K], out: &mut [K]) -> Result<usize> {
+pub fn unique<K: Movable + Send + Sync>(items: &[K], out: &mut [K]) -> Result<usize> {
     check_room(UNIQUE.output, out.len(), items.len())?;
     let len = out.len();
     let mut rest = Output(out);
@@ -86,7 +84,7 @@ pub fn unique<K: Pod + Send + Sync>(items: &[K], out: &mut [K]) -> Result<usize>
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than `keys`, and
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
-pub fn unique_by_key<K: Pod + Send + Sync, V: Pod + Send + Sync>(
+pub fn unique_by_key<K: Movable + Send + Sync, V: Movable + Send + Sync>(
     keys: &[K],
     values: &[V],
     keys_out: &mut [K],
@@ -126,7 +124,7 @@ pub fn unique_by_key<K: Pod + Send + Sync, V: Pod + Send + Sync>(
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than `items`, and
 /// [`Error::Uncountable`](crate::Error::Uncountable) if their number does not fit in `W`.
-pub fn run_lengths<K: Pod + Send + Sync, W: CountWord>(
+pub fn run_lengths<K: Movable + Send + Sync, W: CountWord>(
     items: &[K],
     keys_out: &mut [K],
     lengths: &mut [W],
@@ -194,7 +192,7 @@ pub fn run_lengths<K: Pod + Send + Sync, W: CountWord>(
 /// # Errors
 ///
 /// Returns the errors of [`unique_by_key`].
-pub fn reduce_by_key<K: Pod + Send + Sync, V: Item>(
+pub fn reduce_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
     keys: &[K],
     values: &[V],
@@ -225,7 +223,7 @@ pub fn reduce_by_key<K: Pod + Send + Sync, V: Item>(
 /// # Errors
 ///
 /// Returns the errors of [`unique_by_key`].
-pub fn exclusive_scan_by_key<K: Pod + Send + Sync, V: Item>(
+pub fn exclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
     keys: &[K],
     values: &[V],
@@ -250,7 +248,7 @@ pub fn exclusive_scan_by_key<K: Pod + Send + Sync, V: Item>(
 /// # Errors
 ///
 /// Returns the errors of [`unique_by_key`].
-pub fn inclusive_scan_by_key<K: Pod + Send + Sync, V: Item>(
+pub fn inclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
     keys: &[K],
     values: &[V],
@@ -260,7 +258,7 @@ pub fn inclusive_scan_by_key<K: Pod + Send + Sync, V: Item>(
     scan_by_key(operator, keys, values, initial, out, true)
 }
 
-fn scan_by_key<K: Pod + Send + Sync, V: Item>(
+fn scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
     keys: &[K],
     values: &[V],
@@ -284,7 +282,7 @@ struct ByKey<'a, F, K, V> {
     values: &'a [V],
 }
 
-impl<K: Pod + Send + Sync, V: Copy + Send + Sync, F: Fold<V>> ByKey<'_, F, K, V> {
+impl<K: Movable + Send + Sync, V: Copy + Send + Sync, F: Fold<V>> ByKey<'_, F, K, V> {
     /// Calls `put` for the parts of each tile that `take` takes off the outputs for a number of runs and the number of
     /// all runs before. `put` also gets what all tiles before add. Returns what all tiles add.
     fn each_tile<O: Send, P>(

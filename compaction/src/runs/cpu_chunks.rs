@@ -2,16 +2,16 @@
 
 use std::{mem, ops::Range};
 
-use bytemuck::Pod;
+use crate::Movable;
 
 /// Returns whether a run begins at the index `at`.
 #[inline]
-pub(super) fn is_head<K: Pod>(keys: &[K], at: usize) -> bool {
+pub(super) fn is_head<K: Movable>(keys: &[K], at: usize) -> bool {
     at == 0 || bytemuck::bytes_of(&keys[at]) != bytemuck::bytes_of(&keys[at - 1])
 }
 
 /// Yields the indices in a range at which runs begin.
-pub(super) fn heads<K: Pod>(keys: &[K], range: Range<usize>) -> impl Iterator<Item = usize> {
+pub(super) fn heads<K: Movable>(keys: &[K], range: Range<usize>) -> impl Iterator<Item = usize> {
     range.filter(|&at| is_head(keys, at))
 }
 

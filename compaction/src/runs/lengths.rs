@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     kernel_source::{check, of_keys},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{Call, InputParams, room_for_count},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     select::item_layout,
@@ -31,7 +30,7 @@ kernel_params! {
 
 /// Run-length encoding on a GPU. CUB: `DeviceRunLengthEncode::Encode`.
 ///
-/// Items are plain data of type `K` and are equal if their bytes are equal. Counts and lengths have type `W`: `u32`, or
+/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts and lengths have type `W`: `u32`, or
 /// `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
@@ -52,12 +51,12 @@ kernel_params! {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct RunLengths<K: Pod, W: CountWord = u32> {
+pub struct RunLengths<K: Movable, W: CountWord = u32> {
     kernel: Kernel<LengthsParams<'static, W>>,
     types: PhantomData<fn(K)>,
 }
 
-impl<K: Pod, W: CountWord> RunLengths<K, W> {
+impl<K: Movable, W: CountWord> RunLengths<K, W> {
     /// Compiles the kernel for items of the size and alignment of `K`, or loads it if compiled earlier.
     ///
     /// ```no_run
@@ -146,7 +145,7 @@ impl<K: Pod, W: CountWord> RunLengths<K, W> {
         let args = LengthsParams {
             keys: cuda::reinterpret(items.slice(..))?,
             input: checked.item_count.params(),
-            keys_out: cuda::reinterpret_mut(keys_out)?,
+            keys_out: cuda::item_bytes(keys_out.slice_mut(..)),
             lengths,
             runs: room_for_count(&LENGTHS, runs)?,
             workspace: checked.words,

@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     kernel_source::{check, of_keys},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{Call, InputParams},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     monoid::operator_header,
@@ -35,7 +34,7 @@ kernel_params! {
 /// A scan of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceScan::ExclusiveSumByKey` and
 /// its relatives.
 ///
-/// Keys are plain data of type `K` and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
+/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
 /// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
@@ -53,14 +52,14 @@ kernel_params! {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct ScanByKey<K: Pod, V: Item, W: CountWord = u32> {
+pub struct ScanByKey<K: Movable, V: Item, W: CountWord = u32> {
     operator: Operator,
     initial: V,
     kernel: Kernel<ScanParams<'static, V>>,
     types: PhantomData<fn(K, W)>,
 }
 
-impl<K: Pod, V: Item, W: CountWord> ScanByKey<K, V, W> {
+impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
     /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
     /// earlier.
     ///

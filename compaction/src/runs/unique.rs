@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, marker::PhantomData, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     kernel_source::{check, of_keys},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{Call, InputParams, room_for_count},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     select::item_layout,
@@ -41,7 +40,7 @@ kernel_params! {
 
 /// The removal of items that equal the item before them, on a GPU. CUB: `DeviceSelect::Unique`.
 ///
-/// Items are plain data of type `K` and are equal if their bytes are equal. Counts have type `W`: `u32`, or `u64` for
+/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts have type `W`: `u32`, or `u64` for
 /// 2³² or more items.
 ///
 /// A call enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can be
@@ -64,12 +63,12 @@ kernel_params! {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Unique<K: Pod, W: CountWord = u32> {
+pub struct Unique<K: Movable, W: CountWord = u32> {
     kernel: Kernel<UniqueParams<'static, W>>,
     types: PhantomData<fn(K)>,
 }
 
-impl<K: Pod, W: CountWord> Unique<K, W> {
+impl<K: Movable, W: CountWord> Unique<K, W> {
     /// Compiles the kernel for items of the size and alignment of `K`, or loads it if compiled earlier.
     ///
     /// ```no_run
@@ -155,7 +154,7 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
         let args = UniqueParams {
             keys: cuda::reinterpret(items.slice(..))?,
             input: checked.item_count.params(),
-            out: cuda::reinterpret_mut(out)?,
+            out: cuda::item_bytes(out.slice_mut(..)),
             runs: room_for_count(&UNIQUE, runs)?,
             workspace: checked.words,
         };
@@ -166,7 +165,7 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
 /// The removal of keys that equal the key before them, together with their values, on a GPU. CUB:
 /// `DeviceSelect::UniqueByKey`.
 ///
-/// Keys and values are plain data. Keys are equal if their bytes are equal; the first value of each run is kept. A call
+/// Keys and values are plain data or `bool`. Keys are equal if their bytes are equal; the first value of each run is kept. A call
 /// is one launch, like that of [`Unique`].
 ///
 /// ```no_run
@@ -186,12 +185,12 @@ impl<K: Pod, W: CountWord> Unique<K, W> {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct UniqueByKey<K: Pod, V: Pod, W: CountWord = u32> {
+pub struct UniqueByKey<K: Movable, V: Movable, W: CountWord = u32> {
     kernel: Kernel<ByKeyParams<'static, W>>,
     types: PhantomData<fn(K, V)>,
 }
 
-impl<K: Pod, V: Pod, W: CountWord> UniqueByKey<K, V, W> {
+impl<K: Movable, V: Movable, W: CountWord> UniqueByKey<K, V, W> {
     /// Compiles the kernel for keys and values of the sizes and alignments of `K` and `V`, or loads it if compiled
     /// earlier.
     ///
@@ -290,8 +289,8 @@ impl<K: Pod, V: Pod, W: CountWord> UniqueByKey<K, V, W> {
             keys: cuda::reinterpret(keys.slice(..))?,
             values: cuda::reinterpret(values.slice(..))?,
             input: checked.item_count.params(),
-            keys_out: cuda::reinterpret_mut(keys_out)?,
-            values_out: cuda::reinterpret_mut(values_out)?,
+            keys_out: cuda::item_bytes(keys_out.slice_mut(..)),
+            values_out: cuda::item_bytes(values_out.slice_mut(..)),
             runs: room_for_count(names, runs)?,
             workspace: checked.words,
         };

@@ -5,8 +5,10 @@ use std::{marker::PhantomData, sync::Arc};
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Item, MAX_ITEMS, NAMES, Operator, Strategy, Workspace, look_ahead,
-    passes::{self, Passes, ScanCall, ScanMethod},
+    Item, MAX_ITEMS, NAMES, Operator, Strategy, Workspace,
+    call::ScanCall,
+    look_ahead,
+    passes::{self, Passes, ScanMethod},
 };
 use crate::{
     Count, CountWord, Result,

@@ -1,7 +1,7 @@
 //! The launches of `hillis-steele`, `blelloch` and `blelloch-compact`: one thread per item or tree node, and one launch
 //! per distance.
 
-use super::{BLOCK_THREADS, passes::Work, workspace::leaves};
+use super::{BLOCK_THREADS, call::Work, workspace::leaves};
 use crate::{
     Result,
     arguments::Input,

@@ -4,7 +4,7 @@ use cudarc::driver::{CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS,
-    passes::{ScanCall, Work},
+    call::{ScanCall, Work},
     workspace::levels,
 };
 use crate::{

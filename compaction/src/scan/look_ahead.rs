@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, sys::CUdevice_attribute}
 
 use super::{
     LANE_BYTES, LOOK_AHEAD_MIN_TILES, LOOK_AHEAD_THREADS, Operator, RING_BYTES, RING_TILES,
-    kernel_source::of_items, passes::LookBack,
+    call::LookBack, kernel_source::of_items,
 };
 use crate::{
     CountWord, Error, Result,

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, LEVEL_ROWS, Operator, Strategy,
+    call::{LookBack, ScanCall, Work},
     item_passes::{Blelloch, HillisSteele},
     kernel_source::of_items,
     level_passes::Levels,
@@ -14,37 +15,12 @@ use super::{
 };
 use crate::{
     CountWord, Result,
-    arguments::{Input, ItemCount},
-    cuda::{Buffer, Compiler, In, InOut, Kernel, Launch, Source, kernel_params},
+    arguments::Input,
+    cuda::{Buffer, Compiler, InOut, Kernel, Launch, Source, kernel_params},
     monoid::Item,
 };
 
-/// The checked inputs of a scan call.
-pub(super) struct ScanCall<'a, T> {
-    pub(super) stream: &'a Arc<CudaStream>,
-    pub(super) items: CudaView<'a, T>,
-    pub(super) item_count: ItemCount<'a>,
-    pub(super) inclusive: bool,
-}
-
-/// The inputs, the output and the scratch memory of a scan call.
-pub(super) struct Work<'a, T> {
-    pub(super) call: &'a ScanCall<'a, T>,
-    pub(super) out: CudaViewMut<'a, T>,
-    /// Device memory of the workspace for intermediate items between launches.
-    pub(super) scratch: CudaViewMut<'a, T>,
-}
-
 kernel_params! {
-    /// The parameters of the kernels `scan_look_back` and `scan_look_ahead`. `inclusive` is 0 or 1.
-    pub(super) struct LookBack<'a, T: Item> {
-        items: In<T>,
-        input: Input<'static>,
-        out: InOut<T>,
-        inclusive: u32,
-        workspace: InOut<u64>,
-    }
-
     /// The parameters of the kernel `scan_check_count`, which records a device count that is too large.
     struct CheckCount<'a> {
         input: Input<'static>,

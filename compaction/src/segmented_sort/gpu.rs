@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    arguments::{Call, ItemCount, Operand, check_room},
+    arguments::{Call, ItemCount, check_room},
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     radix_sort::{check_aligned, check_value},
 };
@@ -375,7 +375,7 @@ impl<K: Key, W: CountWord> SegmentedSort<K, W> {
         (segments, count): (Segments<'_, W>, Count<'_, W>),
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("keys", &keys), ("output", &out)];
+        let mut buffers: Vec<(&str, &dyn cuda::Operand)> = vec![("keys", &keys), ("output", &out)];
         if let Some((values, values_out)) = &values {
             buffers.push(("values", values));
             buffers.push(("output", values_out));

@@ -2,13 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bytemuck::Pod;
-
 use super::{NAMES, Strategy, TILE_ITEMS, check_item, check_items};
 use crate::{
-    CountWord, Result,
+    CountWord, Movable, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
+    movable::all_ones,
     parallel,
 };
 
@@ -65,7 +64,7 @@ pub fn specification<'a, T>(
 pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) -> Result<usize> {
     check_words::<W>(NAMES.input, flags.len())?;
     check_output(strategy, out.len(), flags.len())?;
-    Ok(keep(strategy, flags, &IndicesFrom(0), out))
+    keep(strategy, flags, &IndicesFrom(0), out)
 }
 
 /// Writes the items whose flag is nonzero to `out`, and returns the number of nonzero flags. Otherwise like
@@ -90,9 +89,10 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) with [`Strategy::Off`] if `out` is shorter than
-/// `flags`, and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
-pub fn items<T: Pod + Send + Sync>(
+/// With [`Strategy::Off`], returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`,
+/// and [`Error::InvalidItem`](crate::Error::InvalidItem) if all-one bits are not a valid `T`. Returns
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
+pub fn items<T: Movable + Send + Sync>(
     strategy: Strategy,
     items: &[T],
     flags: &[u8],
@@ -101,7 +101,7 @@ pub fn items<T: Pod + Send + Sync>(
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
     check_output(strategy, out.len(), flags.len())?;
-    Ok(keep(strategy, flags, &ItemsOf(items), out))
+    keep(strategy, flags, &ItemsOf(items), out)
 }
 
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if a strategy writes all items and an output that
@@ -155,16 +155,16 @@ impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
 
 /// Selects with a strategy: writes the values of nonzero flags to `out`, as many as fit, and returns their number. For
 /// [`Strategy::Off`], `out` must be at least as long as `flags`.
-fn keep<T: Pod + Send>(
+fn keep<T: Movable + Send + Sync>(
     strategy: Strategy,
     flags: &[u8],
     values: &impl Values<T>,
     out: &mut [T],
-) -> usize {
+) -> Result<usize> {
     let parallel = flags.len() >= PARALLEL_FROM;
-    match strategy {
-        Strategy::Off if parallel => blank(flags, values, out),
-        Strategy::Off => blank_run(flags, 0, values, out),
+    Ok(match strategy {
+        Strategy::Off if parallel => blank(flags, values, all_ones()?, out),
+        Strategy::Off => blank_run(flags, 0, values, all_ones()?, out),
         Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, values, out),
         Strategy::HoleFilling => fill_holes(flags, values, out),
         _ if !parallel => {
@@ -178,7 +178,7 @@ fn keep<T: Pod + Send>(
         | Strategy::CountScanScatter
         | Strategy::Sequences
         | Strategy::ScanScatter => keep_in_order(flags, values, out),
-    }
+    })
 }
 
 /// Moves the items whose flag is nonzero to the front of `items`, and returns their number. The items behind them are
@@ -199,8 +199,9 @@ fn keep<T: Pod + Send>(
 ///
 /// # Errors
 ///
-/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
-pub fn in_place<T: Pod + Send + Sync>(
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags, and with
+/// [`Strategy::Off`] [`Error::InvalidItem`](crate::Error::InvalidItem) if all-one bits are not a valid `T`.
+pub fn in_place<T: Movable + Send + Sync>(
     strategy: Strategy,
     items: &mut [T],
     flags: &[u8],
@@ -209,8 +210,9 @@ pub fn in_place<T: Pod + Send + Sync>(
     check_items(flags.len(), items.len())?;
     let kept = match strategy {
         Strategy::Off => {
+            let dropped = all_ones()?;
             for (item, _) in items.iter_mut().zip(flags).filter(|(_, flag)| **flag == 0) {
-                *item = dropped();
+                *item = dropped;
             }
             count(flags)
         }
@@ -440,32 +442,35 @@ pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     taken
 }
 
-/// Writes the value of every index to `out`, or all-one bits where the flag is zero, in parallel. Returns the number of
+/// Writes the value of every index to `out`, or `dropped` where the flag is zero, in parallel. Returns the number of
 /// nonzero flags.
-fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
+fn blank<T: Copy + Send + Sync>(
+    flags: &[u8],
+    values: &impl Values<T>,
+    dropped: T,
+    out: &mut [T],
+) -> usize {
     let parts = out[..flags.len()].chunks_mut(CHUNK_ITEMS);
     let chunks = flags.chunks(CHUNK_ITEMS).zip(parts);
     let kept = parallel::map(chunks, |chunk, (flags, part)| {
-        blank_run(flags, chunk * CHUNK_ITEMS, values, part)
+        blank_run(flags, chunk * CHUNK_ITEMS, values, dropped, part)
     });
     kept.iter().sum()
 }
 
-/// Writes the values of consecutive flags to `out`, or all-one bits where the flag is zero. Returns the number of
-/// nonzero flags. The first flag has the index `first`.
-fn blank_run<T: Pod>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
-    let dropped = dropped();
+/// Writes the values of consecutive flags to `out`, or `dropped` where the flag is zero. Returns the number of nonzero
+/// flags. The first flag has the index `first`.
+fn blank_run<T: Copy>(
+    flags: &[u8],
+    first: usize,
+    values: &impl Values<T>,
+    dropped: T,
+    out: &mut [T],
+) -> usize {
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
         // Evaluated in any case, so that no branch is needed.
         let item = values.at(index);
         *out = if flag != 0 { item } else { dropped };
     }
     count(flags)
-}
-
-/// Returns the value that [`Strategy::Off`] writes in place of a rejected item: all bits set.
-fn dropped<T: Pod>() -> T {
-    let mut dropped = T::zeroed();
-    bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);
-    dropped
 }

@@ -6,7 +6,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -14,9 +13,10 @@ use super::{
     method::{self, Method, SelectCall, What},
 };
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{Call, ItemCount, Operands, check_room, check_workspace, room_for_count},
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
+    movable::all_ones,
 };
 
 /// Returns the size and alignment of `T`. Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels
@@ -133,7 +133,7 @@ impl Select {
     /// let sources = Select::sources::<f64, u64>(Strategy::Sequences);
     /// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
     /// ```
-    pub fn sources<T: Pod, W: CountWord>(strategy: Strategy) -> Vec<Source> {
+    pub fn sources<T: Movable, W: CountWord>(strategy: Strategy) -> Vec<Source> {
         vec![method::source::<W>(strategy, item_layout::<T>())]
     }
 
@@ -229,13 +229,14 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`indices`](Self::indices) and [`prepare`](Self::prepare), and
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
+    /// Returns the errors of [`indices`](Self::indices) and [`prepare`](Self::prepare);
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags; and with
+    /// [`Strategy::Off`] [`Error::InvalidItem`](crate::Error::InvalidItem) if all-one bits are not a valid `T`.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<'a, T: Pod, W: CountWord>(
+    pub fn items<'a, T: Movable, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
@@ -247,8 +248,9 @@ impl Select {
     ) -> Result<()> {
         let (items, flags) = (&items.into_view(), &flags.into_view());
         let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
+        self.check_dropped::<T>()?;
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
-        let out = cuda::reinterpret_mut(out)?;
+        let out = cuda::item_bytes(out.slice_mut(..));
         self.items_as_bytes(stream, items, flags, count, out, selected, workspace)
     }
 
@@ -288,7 +290,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare<T: Pod, W: CountWord>(&self) -> Result<()> {
+    pub fn prepare<T: Movable, W: CountWord>(&self) -> Result<()> {
         self.indices_method::<W>()?;
         self.items_method::<W>(item_layout::<T>()).map(drop)
     }
@@ -307,6 +309,15 @@ impl Select {
         let source = method::source::<W>(self.strategy, layout);
         let module = self.compiler.load(&self.context, &source)?;
         Method::of(&module, self.strategy, what)
+    }
+
+    /// Returns [`Error::InvalidItem`](crate::Error::InvalidItem) if the strategy replaces rejected items by all-one bits and
+    /// these are not a valid `T`.
+    pub(super) fn check_dropped<T: Movable>(&self) -> Result<()> {
+        match self.strategy {
+            Strategy::Off => all_ones::<T>().map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// Sets the length of the output in items. Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if the

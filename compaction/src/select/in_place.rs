@@ -2,7 +2,6 @@
 
 use std::{alloc::Layout, sync::Arc};
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -13,7 +12,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    Count, CountWord, Error, Result,
+    Count, CountWord, Error, Movable, Result,
     arguments::Operands,
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
 };
@@ -166,7 +165,7 @@ impl Select {
     ///
     /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for strategies that do not work in
     /// place.
-    pub fn in_place<'a, T: Pod, W: CountWord>(
+    pub fn in_place<'a, T: Movable, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoViewMut<'a, T>,
@@ -177,7 +176,8 @@ impl Select {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let (items, selected) = (&mut items.into_view_mut(), &mut selected.into_view_mut());
-        let items = (cuda::reinterpret_mut(items)?, item_layout::<T>());
+        self.check_dropped::<T>()?;
+        let items = (cuda::item_bytes(items.slice_mut(..)), item_layout::<T>());
         self.bytes_in_place(stream, items, flags, count, selected, workspace)
     }
 
@@ -211,7 +211,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn prepare_in_place<T: Pod, W: CountWord>(&self) -> Result<()> {
+    pub fn prepare_in_place<T: Movable, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<W>(item_layout::<T>()).map(drop)
     }
 
@@ -230,7 +230,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn sources_in_place<T: Pod, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
+    pub fn sources_in_place<T: Movable, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
         Ok(vec![source::<W>(strategy, item_layout::<T>())?])
     }
 

@@ -6,10 +6,10 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
-    Count, CountWord, Error, Result,
+    Count, CountWord, Error, Movable, Result,
     arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
     cuda::{
-        Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
+        self, Compiler, Image, In, InOut, IntoView, IntoViewMut, Kernel, Origin, Source, in_quotes,
         kernel_params,
     },
     layout::Shared,
@@ -197,6 +197,27 @@ impl Parameters for () {
     }
 }
 
+/// The type of a flag that [`SelectIf::flags`] writes: `u8` or `bool`.
+///
+/// The trait is sealed: other crates cannot implement it.
+///
+/// ```
+/// use compaction::select::Flag;
+///
+/// fn is_flag<F: Flag>() {}
+/// is_flag::<bool>();
+/// ```
+pub trait Flag: Movable + sealed::Sealed {}
+
+impl Flag for u8 {}
+impl Flag for bool {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for bool {}
+}
+
 /// Stream compaction on a GPU by a [`Predicate`], for items of type `T`, counts of type `W` and parameters of type `P`.
 ///
 /// A call works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch
@@ -320,7 +341,7 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     ///
     /// let small = Predicate::new("small.cuh", "bool keep(u32 n) { return n < 9; }");
     /// match SelectIf::<u64>::image(&Compiler::new(), &small, 90) {
-    ///     // small.cuh defines no bool keep(u64): "bool keep(u32 n) { return n < 9; }"
+    ///     // small.cuh defines no bool keep(u64), as the types of items and parameters require: "bool keep(u32 n) …"
     ///     Err(error @ Error::NoKeep { .. }) => println!("{error}"),
     ///     Err(Error::NoCompiler { reason, .. }) => println!("{reason}"),
     ///     other => unreachable!("{other:?}"),
@@ -349,7 +370,10 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     ///
     /// let none = Predicate::new("none.cuh", "bool kept;");
     /// let error = SelectIf::<u8>::sources(&none).unwrap_err();
-    /// assert_eq!(error.to_string(), "none.cuh defines no bool keep(u8): \"bool kept;\"");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "none.cuh defines no bool keep(u8), as the types of items and parameters require: \"bool kept;\""
+    /// );
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -361,7 +385,7 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     }
 
     /// Enqueues a kernel that writes one flag per item, 1 if the predicate keeps the item and 0 otherwise, for use by
-    /// [`Select`](super::Select).
+    /// [`Select`](super::Select). Flags are `u8` or `bool`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -371,10 +395,9 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     /// let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
     /// let select = SelectIf::<u32>::new(&compiler, &context, &odd)?;
     /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
-    /// let mut flags = cuda::zeroed::<u8>(&stream, 3)?;
-    /// let all = Count::Given(3_u32);
-    /// select.flags(&stream, &numbers, all, &mut flags, &workspace)?;
-    /// assert_eq!(cuda::download(&stream, &flags)?, [1, 0, 1]);
+    /// let mut are_odd = cuda::zeroed::<bool>(&stream, 3)?;
+    /// select.flags(&stream, &numbers, Count::All, &mut are_odd, &workspace)?;
+    /// assert_eq!(cuda::download(&stream, &are_odd)?, [true, false, true]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -382,16 +405,16 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
     ///
     /// Returns the errors of [`Select::items`](super::Select::items), where `flags` is the output. Any [`Workspace`] of
     /// the stream is large enough.
-    pub fn flags<'a>(
+    pub fn flags<'a, F: Flag>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
         count: Count<'a, W>,
-        flags: impl IntoViewMut<'a, u8>,
+        flags: impl IntoViewMut<'a, F>,
         workspace: &Workspace,
     ) -> Result<()> {
         let items = &items.into_view();
-        let flags = &mut flags.into_view_mut();
+        let mut flags = cuda::item_bytes(flags.into_view_mut());
         let call = Call {
             operation: NAMES.operation,
             stream,

@@ -12,8 +12,7 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
-        Call, Input, ItemCount, Operand, check_len, check_range, check_workspace, is_wide,
-        room_for_count,
+        Call, Input, ItemCount, check_len, check_range, check_workspace, is_wide, room_for_count,
     },
     cuda::{
         self, Buffer, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source,
@@ -336,7 +335,7 @@ impl SelectColumns {
     ) -> Result<()> {
         let flags = &flags.into_view();
         let selected = &mut selected.into_view_mut();
-        let mut buffers: Vec<(&str, &dyn Operand)> = vec![("flags", &flags)];
+        let mut buffers: Vec<(&str, &dyn cuda::Operand)> = vec![("flags", &flags)];
         for column in &*columns {
             buffers.push(("column", &column.items));
             buffers.push(("output", &column.out));

@@ -10,6 +10,7 @@ mod random;
 mod spills;
 
 mod backends;
+mod bools;
 mod cases;
 mod cuda;
 mod huge;
@@ -67,6 +68,7 @@ fn main() {
             the_cpu_refuses_lengths_that_do_not_fit,
         }
         test "" short { the_cpu_fills_a_short_output }
+        test "" bools { the_cpu_keeps_bools }
         test "" sizes { the_cpu_keeps_items_of_many_sizes }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         test "" predicate { a_predicate_without_keep_is_refused }
@@ -83,6 +85,7 @@ fn main() {
         }
         gpu "cuda_" portions { works_in_portions, reads_its_count_in_portions }
         gpu "cuda_" short { fills_a_short_output }
+        gpu "cuda_" bools { keeps_bools, moves_bools, a_byte_that_is_no_bool_is_not_downloaded }
         gpu "cuda_" predicate { keeps_items_that_satisfy_a_predicate, a_threshold_changes_without_compiling }
         huge "huge_" huge { around_two_to_the_31, around_two_to_the_32, bytes_beyond_two_to_the_32 }
         gpu "cuda_" sizes { keeps_items_of_every_size }

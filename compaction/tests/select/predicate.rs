@@ -61,7 +61,9 @@ pub(crate) fn a_predicate_without_keep_is_refused() {
     let shown = format!("bool kept; {}…", "/".repeat(69));
     assert_eq!(
         error.to_string(),
-        format!("no'ne .cuh defines no bool keep(u32): \"{shown}\"")
+        format!(
+            "no'ne .cuh defines no bool keep(u32), as the types of items and parameters require: \"{shown}\""
+        )
     );
 }
 
@@ -161,7 +163,7 @@ pub(crate) fn a_predicate_of_another_type_is_refused(nvrtc: &Arc<Nvrtc>) {
         compile(nvrtc, right).unwrap();
         for &text in wrong {
             let error = compile(nvrtc, text).unwrap_err();
-            let words = format!("keep.cuh defines no {expected}: ");
+            let words = format!("keep.cuh defines no {expected}, as the types");
             assert!(error.to_string().starts_with(&words), "{text}: {error}");
         }
     }
