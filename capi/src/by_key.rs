@@ -144,7 +144,7 @@ where
                         true => runs::cpu::inclusive_scan_by_key,
                         false => runs::cpu::exclusive_scan_by_key,
                     };
-                    Ok(scan(operator, keys, values, initial, out)?)
+                    Ok(scan(operator, initial, keys, values, out)?)
                 },
             )
         }

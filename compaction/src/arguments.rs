@@ -106,8 +106,9 @@ pub(crate) fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> boo
     fitting
 }
 
-/// Returns the ranges between consecutive offsets into `items` items. An offset beyond them counts as their end. Returns
-/// [`Error::OutOfRange`] for an offset that is less than the one before it. `what` describes an offset in the error.
+/// Returns the ranges between consecutive offsets into `items` items. An offset beyond them counts as their end.
+/// Returns [`Error::OutOfRange`] for an offset that is less than the one before it. `what` describes an offset in the
+/// error.
 pub(crate) fn segments_between<W: CountWord>(
     what: &'static str,
     offsets: &[W],

@@ -24,6 +24,7 @@ use crate::{Error, Result, layout::Shared};
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[cfg(feature = "cuda")]
+#[doc(alias("num_items"))]
 #[derive(Debug)]
 pub enum Count<'a, W: CountWord = u32> {
     /// All items of the input buffer.

@@ -45,6 +45,10 @@
 //! * `COMPACTION_CACHE`: the folder for compiled kernels, or `off`. The default is `compaction/kernels` in the
 //!   platform's cache folder.
 //! * `COMPACTION_NVRTC`: the NVRTC library file to use, or `off`. By default it is [searched for](Nvrtc::find).
+//!
+//! Example: [`05_graph`].
+//!
+//! [`05_graph`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/05_graph.rs
 
 // All unsafe code of the crate is in this module: calls of the driver and of NVRTC.
 #![allow(

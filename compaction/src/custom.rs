@@ -9,14 +9,16 @@
 //!
 //! In CUB, these are `DeviceReduce::Reduce`, `DeviceReduce::TransformReduce`, `DeviceScan::ExclusiveScan` and their
 //! relatives. On a GPU, a [`CustomOperator`] in CUDA C++ combines the items; on the CPU, functions of [`cpu`] take
-//! closures. Items of type `T` are converted to values of type `V` first, so that, for example, flags of one byte can be
-//! added as `u32`. The values are plain data of 1 to 64 bytes.
+//! closures. Items of type `T` are converted to values of type `V` first, so that, for example, flags of one byte can
+//! be added as `u32`. The values are plain data of 1 to 64 bytes.
 //!
 //! The operator must be associative and have an identity. It need not be commutative. Values are always combined in the
 //! same order, which depends on the number of items only: all backends give the same bits if both definitions of the
 //! operator do.
 //!
 //! [`reduce`](crate::reduce) and [`scan`](crate::scan) are faster for sums, minima and maxima of numbers.
+//!
+//! Examples: [`CustomReduce`] and [`CustomScan`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

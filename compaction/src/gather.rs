@@ -16,12 +16,14 @@
 //! Thrust: `gather` and `scatter`. Items are any plain data of 1 to 64 bytes.
 //!
 //! An index that is not less than the number of items, or of output entries for a scatter, is skipped: a gather leaves
-//! the output entry as it is, and a scatter does not copy the item. Indices of a scatter should differ. If two are equal,
-//! the entry receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
+//! the output entry as it is, and a scatter does not copy the item. Indices of a scatter should differ. If two are
+//! equal, the entry receives the last of their items on the CPU, and on a GPU unspecified bytes of these items.
 //!
 //! The radix sort's [`argsort`](crate::radix_sort::RadixSort::argsort) gives the indices by which a gather sorts larger
 //! records. For n indices of 4 bytes and items of s bytes, a call moves 4n + 2sn bytes, and more where neighboring
 //! indices are far apart, because memory is read in sectors of 32 bytes.
+//!
+//! Examples: [`Gather`] and [`Scatter`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -18,13 +18,17 @@
 //! run.
 //!
 //! Each block of the GPU counts in shared memory, unless there are too many bins or too few items per bin, which are
-//! counted in the output itself. Few bins have up to 32 counters each, so that the threads of a warp do not collide even
-//! if all items fall into one bin. On an H200, up to about 100,000 bins have 16 bits each, and counters that overflow are
-//! carried over. A call is one launch for up to 1024 bins, and two for more. It reads each item once.
+//! counted in the output itself. Few bins have up to 32 counters each, so that the threads of a warp do not collide
+//! even if all items fall into one bin. On an H200, up to about 100,000 bins have 16 bits each, and counters that
+//! overflow are carried over. A call is one launch for up to 1024 bins, and two for more. It reads each item once.
 //!
 //! Many bounds are found by a table: their range is divided into cells of equal width, and only the bounds of an item's
 //! own cell are compared with it. For floats, the width is measured in values or in bits, whichever divides the bounds
 //! more evenly.
+//!
+//! Example: [`08_histogram`].
+//!
+//! [`08_histogram`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/08_histogram.rs
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -75,9 +75,9 @@
 //! Device memory is the only limit on the input length, except for [`TopK`](top_k::TopK), which takes fewer than 2³²
 //! keys. Inputs of 2³² items or more need [counts](CountWord) of 64 bits, and some operations then take more launches.
 //!
-//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays `[T; N]`, and `half::f16` and
-//! `half::bf16` with the feature `bytemuck` of that crate. Operations that only copy items also take `bool` and other
-//! [`Movable`] types. Rust does not fix the layout of tuples, so a struct takes their place:
+//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays `[T; N]`, and `half::f16`
+//! and `half::bf16` with the feature `bytemuck` of that crate. Operations that only copy items also take `bool` and
+//! other [`Movable`] types. Rust does not fix the layout of tuples, so a struct takes their place:
 //!
 //! ```
 //! # use bytemuck::{Pod, Zeroable};
@@ -98,8 +98,8 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! Flags are `u8`, where any byte but 0 selects, or `bool`. A `bool` that is read back from the device is checked, because
-//! not every byte is one: see [`cuda::download`].
+//! Flags are `u8`, where any byte but 0 selects, or `bool`. A `bool` that is read back from the device is checked,
+//! because not every byte is one: see [`cuda::download`].
 //!
 //! # For users of CUB and Thrust
 //!
@@ -144,9 +144,15 @@
 //!   both wait for the stream. With a count in device memory, the length of the input decides which capacity is needed. The workspaces of `histogram` and `gather` are for any length: `Workspace::new(stream)`.
 //!   `in_arena(arena, …)` takes its memory from an [`Arena`](cuda::Arena), of which `bytes_for(context, …)` bytes are
 //!   needed, and `hand_over` moves it to another stream.
-//! * A GPU method takes the stream, its inputs, a [`Count`], its outputs, and the workspace. A function of a module's
-//!   `cpu` submodule takes its parameters, its inputs, and its outputs. Numbers that describe a call, such as the range
-//!   of a histogram, may follow the inputs or the count.
+//! * A GPU method takes the stream, its inputs, a [`Count`], the parameters of the call, its outputs, and the
+//!   workspace. A function of a module's `cpu` submodule takes the parameters that `new` takes on a GPU, its inputs,
+//!   the parameters of the call, and its outputs. Parameters of a call are, for example, the range of a histogram and
+//!   the k of a top k.
+//! * An output has room for as many items as a call may write: the count that the host gives, or all items of the
+//!   input. [`Select`](select::Select), [`SelectIf`](select::SelectIf) and
+//!   [`SelectColumns`](select_columns::SelectColumns) accept a shorter one: they fill it, never write beyond it, and
+//!   report the full count. All other operations, also those that write one item for each run, return
+//!   [`Error::OutputTooShort`] for a shorter one.
 //! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a selection or partition writes a count, the type of
 //!   that buffer selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and
 //!   [`RadixSort<u32, u64>`](radix_sort::RadixSort); the default is `u32`.
@@ -211,6 +217,7 @@ mod monoid;
 mod movable;
 mod names;
 mod parallel;
+mod policies;
 mod fold;
 mod tiles;
 pub mod reduce;

@@ -51,6 +51,10 @@
 //! function together. Each block calls `prefix` once, and then `finish`.
 //!
 //! The method of `TileChain` is decoupled look-back, as in [`select`](crate::select).
+//!
+//! Example: [`13_own_kernel`].
+//!
+//! [`13_own_kernel`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/13_own_kernel.rs
 
 use std::sync::Arc;
 
@@ -74,6 +78,14 @@ use crate::{
 /// assert_eq!(states.capacity(), 1000);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "BlockScan",
+    "BlockReduce",
+    "BlockExchange",
+    "WarpScan",
+    "WarpReduce",
+    "TilePrefixCallbackOp"
+))]
 #[derive(Debug)]
 pub struct TileStates {
     states: States,

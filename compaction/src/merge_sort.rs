@@ -12,14 +12,16 @@
 //! Use [`radix_sort`](crate::radix_sort) for numbers, which is several times faster.
 //!
 //! The GPU divides the items into buckets and sorts each bucket in shared memory by merges (O. Green, R. McColl and
-//! D. A. Bader, "GPU Merge Path", ICS 2012). The splitters between buckets are items of a sample (N. Leischner, V. Osipov
-//! and P. Sanders, "GPU sample sort", IPDPS 2010). Two things differ from that method: the division keeps the order of
-//! items, and equal splitters are told apart by their positions. So inputs with few different items have buckets of
-//! similar sizes too.
+//! D. A. Bader, "GPU Merge Path", ICS 2012). The splitters between buckets are items of a sample (N. Leischner, V.
+//! Osipov and P. Sanders, "GPU sample sort", IPDPS 2010). Two things differ from that method: the division keeps the
+//! order of items, and equal splitters are told apart by their positions. So inputs with few different items have
+//! buckets of similar sizes too.
 //!
-//! A level divides each bucket into up to 512, and moves (3s + 4)n bytes for n items of s bytes. A bucket has about 2000 items
-//! of 4 bytes, so 2²⁰ of them take one level and 2²⁸ take two. If an unlucky sample leaves a large bucket, one block sorts
-//! it by merges in global memory.
+//! A level divides each bucket into up to 512, and moves (3s + 4)n bytes for n items of s bytes. A bucket has about
+//! 2000 items of 4 bytes, so 2²⁰ of them take one level and 2²⁸ take two. If an unlucky sample leaves a large bucket,
+//! one block sorts it by merges in global memory.
+//!
+//! Example: [`MergeSort`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -72,7 +72,28 @@ pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> So
     source.header("operator", text)
 }
 
-/// A number type of scans and reductions: `u32`, `i32`, `u64`, `f32` or `f64`. Others need a custom operator.
+/// A number type of scans and reductions: `u32`, `i32`, `u64`, `f32` or `f64`. Others need a [custom
+/// operator](crate::custom).
+///
+/// Sums of `i64` are sums of `u64`, because both wrap around: view the buffers with
+/// [`reinterpret`](crate::cuda::reinterpret) and [`reinterpret_mut`](crate::cuda::reinterpret_mut).
+///
+/// ```no_run
+/// # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
+/// use compaction::{Count, cuda, reduce::{Operator, Reduce, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let sum = Reduce::<u64>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 2)?;
+/// let items = cuda::upload(&stream, &[3_i64, -5])?;
+/// let mut out = cuda::zeroed::<i64>(&stream, 1)?;
+/// let words = cuda::reinterpret::<i64, u64>(items.as_view())?;
+/// let mut view = out.as_view_mut();
+/// sum.items(&stream, words, Count::All, cuda::reinterpret_mut::<i64, u64>(&mut view)?, &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &out)?, [-2]);
+/// # Ok(()) }
+/// ```
 ///
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};
@@ -98,6 +119,11 @@ pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> So
 /// assert_eq!(total(&[0.5, 0.25, 8.0])?, Some(8.75));
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no number type of scans and reductions: these are u32, i32, u64, f32 and f64",
+    note = "sums of i64 are sums of u64: view the buffers with `cuda::reinterpret` and `cuda::reinterpret_mut`",
+    note = "other types take an operator in CUDA C++: see `compaction::custom`"
+)]
 pub trait Item: Shared + Send + Sync + PartialEq + Operators {}
 
 /// An associative operation with an identity, over values of the type `Value`. Items of type `T` are converted to

@@ -34,6 +34,8 @@
 //! Use [`Partition`] if both parts are needed, and [`select`](crate::select) if one is, because it reads the flags only
 //! once. Use [`Classes`] for groups such as materials, and [`radix_sort`](crate::radix_sort) for keys of more than one
 //! byte.
+//!
+//! Examples: [`Partition`] and [`Classes`].
 
 #[cfg(feature = "cuda")]
 mod call;
@@ -50,6 +52,7 @@ use crate::{
     arguments::{ArgumentNames, argument_names, check_len, check_range},
 };
 
+use crate::policies::partition::BLOCK_THREADS;
 #[cfg(feature = "cuda")]
 pub use classes::Classes;
 #[cfg(feature = "cuda")]
@@ -57,8 +60,6 @@ pub use gpu::Partition;
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels of [`Partition`].
-const BLOCK_THREADS: u32 = 256;
 /// Items per tile of [`Partition`] on a GPU. A block moves one tile at a time.
 ///
 /// ```

@@ -36,6 +36,11 @@
 //! For n keys of 4 bytes, `onesweep` moves 36n bytes, and 32n more with values of 4 bytes. `split` reads keys twice per
 //! pass and moves 384n bytes, and 256n more with values. Fewer bits take fewer passes: [`bits(0..16)`](RadixSort::bits)
 //! sorts keys below 2¹⁶ in half the time.
+//!
+//! Examples: [`09_argsort`] and [`12_sort_pairs`].
+//!
+//! [`09_argsort`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/09_argsort.rs
+//! [`12_sort_pairs`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/12_sort_pairs.rs
 
 #[cfg(feature = "cuda")]
 mod argsort;

@@ -14,11 +14,15 @@
 //! memory; the number of items comes from the host or from device memory.
 //!
 //! All backends return the same bits, except for NaN payloads. For floating-point sums, the order of additions depends
-//! on the number and size of the items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷ bytes of
-//! items, and in 8 more for each further 2²⁷ bytes.
+//! on the number and size of the items only, and not on the GPU. Each item takes part in at most 54 additions up to 2²⁷
+//! bytes of items, and in 8 more for each further 2²⁷ bytes.
 //!
-//! Each item is read once. Blocks publish their results like the tiles of decoupled look-back (Merrill and Garland 2016),
-//! and the block that starts last combines them.
+//! Each item is read once. Blocks publish their results like the tiles of decoupled look-back (Merrill and Garland
+//! 2016), and the block that starts last combines them.
+//!
+//! Example: [`07_sum`].
+//!
+//! [`07_sum`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/07_sum.rs
 
 #[cfg(feature = "cuda")]
 mod arg;
@@ -36,6 +40,7 @@ use crate::arguments::{ArgumentNames, argument_names};
 use crate::names::known_by_name;
 
 pub use crate::monoid::{Item, Operator};
+use crate::policies::reduce::{BLOCK_THREADS, LANE_BYTES, LANE_ROWS, MAX_BLOCKS, RESIDENT_BLOCKS};
 #[cfg(feature = "cuda")]
 pub use arg::ArgReduce;
 #[cfg(feature = "cuda")]
@@ -49,19 +54,8 @@ pub use workspace::Workspace;
 #[cfg(feature = "cuda")]
 pub(crate) use workspace::workspace_words;
 
-/// Threads per block of all kernels.
-const BLOCK_THREADS: u32 = 256;
 /// Warps per block of all kernels.
 const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
-/// Resident blocks per multiprocessor for which the kernels are compiled.
-#[cfg(feature = "cuda")]
-const RESIDENT_BLOCKS: u32 = 4;
-/// The largest number of blocks of a launch. With more items, each warp combines several segments.
-const MAX_BLOCKS: u32 = 4096;
-/// The largest number of bytes of a vector that a lane loads at once, unless one item is larger.
-const LANE_BYTES: usize = 16;
-/// The largest number of vectors of a lane in a segment: the loads that a lane has in flight.
-const LANE_ROWS: usize = 8;
 /// The largest size of the values that kernels combine, in bytes.
 #[cfg(feature = "cuda")]
 const MAX_VALUE_BYTES: usize = 64;

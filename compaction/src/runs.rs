@@ -21,12 +21,19 @@
 //! | combine the values of each run | [`ReduceByKey`] | [`cpu::reduce_by_key`] | `DeviceReduce::ReduceByKey` |
 //! | combine every prefix of each run | [`ScanByKey`] | [`cpu::exclusive_scan_by_key`], [`cpu::inclusive_scan_by_key`] | `DeviceScan::…ByKey` |
 //!
+//! Outputs have room for as many items as the input, as if each run had one item. A shorter output is an
+//! [error](crate::Error::OutputTooShort).
+//!
 //! All backends give the same bits, except for NaN payloads. For floating-point sums, the order of additions depends on
 //! the indices of the items of a run only, and not on the GPU.
 //!
 //! On a GPU, each operation is one launch with the single pass of [`select`](crate::select): a block finds the heads of
 //! the runs in its tile, and decoupled look-back (Merrill and Garland 2016) yields the number of runs before the tile
 //! and what the last of them has so far. It reads each item once.
+//!
+//! Example: [`06_unique`].
+//!
+//! [`06_unique`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/06_unique.rs
 
 mod cpu_chunks;
 #[cfg(feature = "cuda")]

@@ -20,6 +20,10 @@
 //! the CPU's. The other strategies are earlier methods, kept for comparison.
 //!
 //! A scan can also run in place: [`Scan::exclusive_in_place`], [`cpu::exclusive_in_place`].
+//!
+//! Example: [`02_scan`].
+//!
+//! [`02_scan`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/02_scan.rs
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -44,21 +48,15 @@ mod workspace;
 use crate::arguments::{ArgumentNames, argument_names};
 
 pub use crate::monoid::{Item, Operator};
+use crate::policies::scan::{
+    BLOCK_THREADS, LANE_BYTES, LEVEL_ROWS, LOOK_AHEAD_MIN_TILES, LOOK_AHEAD_THREADS,
+    LOOK_BACK_ROWS, RING_TILES,
+};
 #[cfg(feature = "cuda")]
 pub use gpu::Scan;
 pub use strategy::Strategy;
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
-
-/// Threads per block of all kernels but `scan_look_ahead`, the kernel for long inputs.
-const BLOCK_THREADS: u32 = 256;
-/// Bytes of consecutive items that a thread loads at once: one 16-byte vector. The vectors of a warp's 32 threads are a
-/// row of a tile.
-const LANE_BYTES: u32 = 16;
-/// Rows of a tile, of 32 vectors each, that each warp processes in `block-sums` and `raking`.
-const LEVEL_ROWS: u32 = 4;
-/// Rows of a tile, of 32 vectors each, that each warp processes in `look-back`.
-const LOOK_BACK_ROWS: u32 = 8;
 
 /// Returns the number of `look-back` blocks per multiprocessor to compile for. Several blocks hide the time in which
 /// tiles wait.
@@ -68,15 +66,8 @@ const fn look_back_blocks<T>() -> u32 {
     if size_of::<T>() == 8 { 3 } else { 4 }
 }
 
-/// Number of tiles that a block of `scan_look_ahead` holds in its ring buffer in shared memory.
-const RING_TILES: u32 = 6;
 /// Dynamic shared memory per block of `scan_look_ahead` in bytes: its tiles, and 256 bytes of state per tile.
 const RING_BYTES: u32 = RING_TILES * (BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES + 256);
-/// Threads per block of `scan_look_ahead`: 256 that sum tiles, 256 that write prefixes, one warp that loads tiles, and
-/// one that looks back.
-const LOOK_AHEAD_THREADS: u32 = 2 * BLOCK_THREADS + 2 * 32;
-/// Number of tiles of an input from which `scan_look_ahead` is faster than `scan_look_back`.
-const LOOK_AHEAD_MIN_TILES: usize = 1024;
 
 /// Returns the items per tile of `block-sums` and `raking`, on each level.
 const fn level_tile_items<T>() -> u32 {

@@ -1,4 +1,5 @@
-//! The scratch memory of operations that share one kind of workspace: gather, histogram, merge sort, segments and top k.
+//! The scratch memory of operations that share one kind of workspace: gather, histogram, merge sort, segments and top
+//! k.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -46,6 +47,7 @@ pub struct Sizes {
 /// assert_eq!(workspace.capacity(), 1 << 20);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("temp_storage", "d_temp_storage"))]
 #[derive(Debug)]
 pub struct Workspace<O> {
     pub(crate) states: States,

@@ -20,6 +20,10 @@
 //!
 //! A call is one launch, which reads each item once. Work is distributed by chunks, so one long segment among a million
 //! empty ones occupies the whole GPU.
+//!
+//! Example: [`10_segmented_sum`].
+//!
+//! [`10_segmented_sum`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/10_segmented_sum.rs
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

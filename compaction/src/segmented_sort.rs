@@ -17,9 +17,11 @@
 //!
 //! Segments of up to 256 items are sorted in registers: a warp sorts 4 of up to 64, 2 of up to 128 or 1 of up to 256 at
 //! a time, by bitonic networks (K. E. Batcher, "Sorting Networks and Their Applications", AFIPS 1968). They are read
-//! and written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds. A call
-//! takes one launch if the given length, or with offsets the whole buffer, has at most 256 items. Otherwise it takes
-//! another one, for long segments. It ends at once if there are none.
+//! and written once. Longer ones are cut into tiles, which are sorted in shared memory and then merged in rounds. A
+//! call takes one launch if the given length, or with offsets the whole buffer, has at most 256 items. Otherwise it
+//! takes another one, for long segments. It ends at once if there are none.
+//!
+//! Example: [`SegmentedSort`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

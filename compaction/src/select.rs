@@ -10,8 +10,8 @@
 //! ```
 //!
 //! On the CPU, [`cpu::indices`] and [`cpu::items`] write into slices. On a GPU, a [`Select`] enqueues the operation on
-//! a stream and leaves the count in device memory, where a later call can read it: [`Count::Device`](crate::Count::Device). Both give the
-//! same bits for every [`Strategy`] that keeps the order.
+//! a stream and leaves the count in device memory, where a later call can read it:
+//! [`Count::Device`](crate::Count::Device). Both give the same bits for every [`Strategy`] that keeps the order.
 //!
 //! The default, [`Strategy::LookBack`], is a single pass over the flags in one launch (D. Merrill and M. Garland,
 //! "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016). For n
@@ -50,6 +50,12 @@
 //!
 //! Instead of flags, a [`Predicate`] written in CUDA C++ can decide which items are selected. [`Select::in_place`]
 //! moves the survivors to the front of their own buffer.
+//!
+//! Examples: [`01_select`], [`03_predicate`] and [`11_threshold`].
+//!
+//! [`01_select`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/01_select.rs
+//! [`03_predicate`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/03_predicate.rs
+//! [`11_threshold`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/11_threshold.rs
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -69,6 +75,7 @@ use crate::{
     arguments::{ArgumentNames, argument_names, check_len},
 };
 
+use crate::policies::select::{BLOCK_THREADS, MAX_SEQUENCES};
 #[cfg(feature = "cuda")]
 pub use gpu::Select;
 #[cfg(feature = "cuda")]
@@ -81,8 +88,6 @@ pub use strategy::Strategy;
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels of this module.
-const BLOCK_THREADS: u32 = 512;
 /// Items per tile on a GPU. A block processes one tile at a time.
 ///
 /// Every strategy but [`Strategy::HoleFilling`] keeps the order within a tile. The chunks of the CPU implementation are
@@ -95,9 +100,6 @@ pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Items per section, the part of the input whose flags one block of `scan-scatter` scans. The block scans them on a
 /// balanced tree in shared memory, whose lowest level has one pair of items per thread.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
-/// The largest number of sequences into which `sequences` cuts the items, one per warp: the number of warps that the
-/// largest current GPUs run at once.
-const MAX_SEQUENCES: u32 = 8192;
 /// The smallest number of items per tile of the in-place kernel, which it has for the widest items.
 const IN_PLACE_MIN_TILE_ITEMS: u32 = BLOCK_THREADS;
 

@@ -32,6 +32,10 @@
 //! let _ = context.set_limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32); // A hint, which the GPU may not support.
 //! # Ok(()) }
 //! ```
+//!
+//! Example: [`04_columns`].
+//!
+//! [`04_columns`]: https://github.com/raysieve/raysieve/blob/main/compaction/examples/04_columns.rs
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -44,22 +48,18 @@ use crate::{
     arguments::{ArgumentNames, argument_names, check_range},
 };
 
+use crate::policies::select_columns::{BATCH_BYTES, BLOCK_THREADS};
 #[cfg(feature = "cuda")]
 pub use gpu::{Column, SelectColumns};
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-/// Threads per block of both kernels: `select_columns`, and `select_columns_portion` for a portion of the items of a
-/// call that counts by `u64`.
-const BLOCK_THREADS: u32 = 256;
 /// Items per tile on a GPU. A block processes one tile, and each thread loads the flags of 16 items.
 ///
 /// ```
 /// assert_eq!(compaction::select_columns::TILE_ITEMS, 4096);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// The largest number of bytes of items that a thread holds in registers between reading and writing them.
-const BATCH_BYTES: u32 = 128;
 /// The largest number of items per launch of a call that counts by `u64`: a multiple of the tile size. The items of one
 /// such launch are a portion.
 const PORTION_ITEMS: usize = 1 << 31;

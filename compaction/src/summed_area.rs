@@ -13,6 +13,8 @@
 //! are still correct. Floating-point sums depend on the order of additions. The CPU gives the bits of the
 //! specification; each [`Strategy`] has its own order, gives the same bits in every run, and differs from the CPU by
 //! rounding.
+//!
+//! Example: [`SummedArea`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -26,25 +28,18 @@ use crate::{
     arguments::{check_len, check_range, check_room},
 };
 
+use crate::policies::summed_area::{BLOCK_THREADS, LANE_BYTES, SINGLE_PASS_BLOCKS, WARP_ROWS};
 #[cfg(feature = "cuda")]
 pub use gpu::SummedArea;
 pub use strategy::Strategy;
 #[cfg(feature = "cuda")]
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels of this module.
-const BLOCK_THREADS: u32 = 256;
 /// Threads per warp. Also the side length in items of the squares that `scan-transpose` transposes, so that a warp
 /// reads or writes one line of a square at once.
 const WARP_THREADS: u32 = 32;
-/// Bytes of consecutive items that a thread loads at once from one row: one 16-byte vector.
-const LANE_BYTES: u32 = 16;
-/// Rows of a `single-pass` tile that each warp processes.
-const WARP_ROWS: u32 = 8;
 /// Rows per tile of `single-pass`.
 const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
-/// Blocks of `single-pass` per multiprocessor to compile for. Several blocks hide the time in which tiles wait.
-const SINGLE_PASS_BLOCKS: u32 = 5;
 
 /// Returns the columns per tile of `single-pass`, for items of type `T`.
 const fn tile_columns<T>() -> u32 {

@@ -2,17 +2,12 @@
 
 pub(crate) mod tree;
 
+pub(crate) use crate::policies::tiles::{BLOCK_THREADS, MAX_ROWS, THREAD_BYTES};
 #[cfg(feature = "cuda")]
 use crate::{CountWord, cuda::Source, look_back};
 
-/// Threads per block of all kernels.
-pub(crate) const BLOCK_THREADS: usize = 256;
 /// Items of a row of a tile: four of each of the 32 lanes of a warp.
 pub(crate) const ROW_ITEMS: usize = 4 * 32;
-/// Bytes of the items that a thread holds in registers, unless four items are larger.
-pub(crate) const THREAD_BYTES: usize = 128;
-/// The largest number of rows of each warp.
-pub(crate) const MAX_ROWS: usize = 8;
 
 /// Returns the number of rows of each warp in a tile, of which a thread loads `bytes` bytes per item.
 pub(crate) const fn rows(bytes: usize) -> usize {
@@ -31,8 +26,8 @@ pub(crate) const fn tile_items(rows: usize) -> usize {
     BLOCK_THREADS / 32 * ROW_ITEMS * rows
 }
 
-/// Adds to a kernel source the definitions that `quad_tile.cuh` needs: the word type of counts, the rows of each warp in
-/// a tile, and the number of resident blocks per multiprocessor to compile for.
+/// Adds to a kernel source the definitions that `quad_tile.cuh` needs: the word type of counts, the rows of each warp
+/// in a tile, and the number of resident blocks per multiprocessor to compile for.
 #[cfg(feature = "cuda")]
 pub(crate) fn declare<W: CountWord>(source: Source, rows: usize, resident: u32) -> Source {
     let source = source

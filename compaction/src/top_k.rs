@@ -16,7 +16,10 @@
 //! A radix select finds the last key of the result, by one launch for each digit of 8 bits, from the highest on, which
 //! counts the keys that agree with it so far (T. Alabi, J. D. Blanchard, B. Gordon and R. Steinbach, "Fast k-Selection
 //! Algorithms for Graphics Processing Units", JEA 2012). Another launch keeps these keys in order, and one more
-//! sorts up to 512 of them, or a radix sort sorts more. For n keys of 4 bytes and small k, a call moves 20n bytes, where a sort moves 68n.
+//! sorts up to 512 of them, or a radix sort sorts more. For n keys of 4 bytes and small k, a call moves 20n bytes,
+//! where a sort moves 68n.
+//!
+//! Example: [`TopK`].
 
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -88,8 +88,8 @@ impl Compiler {
     /// Uses an [`Archive`], given as bytes, as the first layer and, for images that are not machine code for exactly
     /// the GPU, as the last.
     ///
-    /// The kernels that the feature `shipped` builds in stay available. Damaged bytes are not an error here. They count as an empty archive, and [`Error::NoCompiler`] contains the
-    /// reason if no other layer has the code.
+    /// The kernels that the feature `shipped` builds in stay available. Damaged bytes are not an error here. They count
+    /// as an empty archive, and [`Error::NoCompiler`] contains the reason if no other layer has the code.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Compiler};

@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 /// Launching a graph takes one call instead of one per kernel, and leaves less time between the kernels.
 ///
 /// A graph stores addresses and borrows nothing, so that its buffers can be used between launches. Each launch is given
-/// the buffers again, as [`GraphBuffers`], and checks that they include all memory that the graph uses. So a graph cannot
-/// use a buffer that was dropped or replaced. Buffer contents may change between launches; kernel arguments passed by
-/// value are fixed.
+/// the buffers again, as [`GraphBuffers`], and checks that they include all memory that the graph uses. So a graph
+/// cannot use a buffer that was dropped or replaced. Buffer contents may change between launches; kernel arguments
+/// passed by value are fixed.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, Graph, InOut, Launch, Source};
@@ -45,6 +45,46 @@ use crate::error::{Error, Result};
 /// let mut other = cuda::zeroed::<u32>(&stream, 1)?;
 /// assert!(graph.launch(&mut other).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A program that counts how many pixels of each frame are darker than each level:
+///
+/// ```no_run
+/// use compaction::{
+///     Count,
+///     cuda::{self, Graph},
+///     histogram::{self, Histogram},
+///     scan::{self, Operator, Scan, Strategy},
+/// };
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let context = cuda::open(0)?;
+///     // The default stream cannot be recorded.
+///     let stream = context.new_stream()?;
+///     // Operations compile their kernels here, and not during the recording.
+///     let compiler = cuda::Compiler::new();
+///     let histogram = Histogram::<u8>::new(&compiler, &context, 256)?;
+///     let sum = Scan::<u32>::new(&compiler, &context, Operator::Sum, Strategy::LookBack)?;
+///
+///     let mut pixels = cuda::zeroed::<u8>(&stream, 4)?;
+///     let mut counts = cuda::zeroed::<u32>(&stream, 256)?;
+///     let mut darker = cuda::zeroed::<u32>(&stream, 256)?;
+///     let mut workspaces = (
+///         histogram::Workspace::new(&stream)?,
+///         scan::Workspace::with_capacity(&stream, 256)?,
+///     );
+///     let mut graph = Graph::record(&stream, || {
+///         histogram.keys(&stream, &pixels, Count::All, &mut counts, &mut workspaces.0)?;
+///         sum.exclusive(&stream, &counts, Count::All, &mut darker, &mut workspaces.1)
+///     })?;
+///     for frame in [[7, 0, 200, 7], [1, 2, 3, 4]] {
+///         cuda::overwrite(&stream, &frame, &mut pixels)?;
+///         // A launch is given all buffers and workspaces of the recorded calls.
+///         graph.launch(&mut (&pixels, &mut counts, &mut darker, &mut workspaces))?;
+///         println!("{:?}", cuda::download(&stream, &darker.slice(..9))?);
+///     }
+///     Ok(())
+/// }
 /// ```
 #[derive(Debug)]
 pub struct Graph {
@@ -135,8 +175,9 @@ impl Graph {
     /// # Errors
     ///
     /// Returns the errors of `enqueue`; [`Error::Driver`] if one of its calls cannot be part of a graph; and
-    /// [`Error::NotRecordable`] for the default stream, and if something else than this crate has put work on the stream,
-    /// because a launch could not check the memory of that work. The capture ends in any case, even if `enqueue` panics.
+    /// [`Error::NotRecordable`] for the default stream, and if something else than this crate has put work on the
+    /// stream, because a launch could not check the memory of that work. The capture ends in any case, even if
+    /// `enqueue` panics.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,

@@ -259,8 +259,8 @@ pub fn copy<T: NoUninit, B: DevicePtr<T> + DevicePtrMut<T>>(
     Ok(())
 }
 
-/// Returns [`Error::NotRecordable`] if work on the stream becomes part of a graph, which must not refer to memory of the
-/// host that may be gone when the graph is launched. `what` names the work.
+/// Returns [`Error::NotRecordable`] if work on the stream becomes part of a graph, which must not refer to memory of
+/// the host that may be gone when the graph is launched. `what` names the work.
 pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> {
     if is_captured(stream) {
         return Err(Error::NotRecordable {
@@ -271,8 +271,8 @@ pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> 
     Ok(())
 }
 
-/// Waits for the stream and returns a copy of the buffer's items on the host. Items of a type that is not plain data, such
-/// as `bool`, are checked.
+/// Waits for the stream and returns a copy of the buffer's items on the host. Items of a type that is not plain data,
+/// such as `bool`, are checked.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -288,8 +288,8 @@ pub(super) fn check_not_captured(stream: &CudaStream, what: &str) -> Result<()> 
 ///
 /// # Errors
 ///
-/// Returns [`Error::InvalidItem`] for bits that are not a valid item, which only a kernel of another library or an earlier
-/// failure can have written; [`Error::Driver`], also for earlier failures on the stream; and the errors of
+/// Returns [`Error::InvalidItem`] for bits that are not a valid item, which only a kernel of another library or an
+/// earlier failure can have written; [`Error::Driver`], also for earlier failures on the stream; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn download<T: CheckedBitPattern>(
     stream: &Arc<CudaStream>,
@@ -383,8 +383,8 @@ pub fn reinterpret_mut<'a, T: Pod, U: Shared>(
     })
 }
 
-/// Views the bytes of a device buffer as items of another type, for writing, like [`reinterpret_mut`] but for as long as
-/// the buffer is borrowed.
+/// Views the bytes of a device buffer as items of another type, for writing, like [`reinterpret_mut`] but for as long
+/// as the buffer is borrowed.
 pub(crate) fn reinterpret_into<T: Pod, U: Shared>(
     mut view: CudaViewMut<'_, T>,
 ) -> Result<CudaViewMut<'_, U>> {

@@ -144,8 +144,9 @@ impl Nvrtc {
         find(None)
     }
 
-    /// Finds and loads an NVRTC that compiles for a compute capability (70 for 7.0). Searches like [`find`](Self::find),
-    /// but goes on if a library does not know the GPU: CUDA 13, for example, compiles for 7.5 and newer only.
+    /// Finds and loads an NVRTC that compiles for a compute capability (70 for 7.0). Searches like
+    /// [`find`](Self::find), but goes on if a library does not know the GPU: CUDA 13, for example, compiles for 7.5 and
+    /// newer only.
     ///
     /// ```
     /// use compaction::cuda::Nvrtc;
@@ -263,8 +264,8 @@ impl Nvrtc {
 
     /// Compiles a source for a target. Does not use a [`Cache`](super::Cache).
     ///
-    /// `#include <cuda_fp16.h>` and other headers of CUDA are found beside NVRTC: in its toolkit or environment, and in the
-    /// Python packages `nvidia-cuda-runtime*`.
+    /// `#include <cuda_fp16.h>` and other headers of CUDA are found beside NVRTC: in its toolkit or environment, and in
+    /// the Python packages `nvidia-cuda-runtime*`.
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -335,8 +336,8 @@ impl Nvrtc {
     }
 }
 
-/// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is none.
-/// With a compute capability, it must compile for such a GPU.
+/// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is
+/// none. With a compute capability, it must compile for such a GPU.
 fn find(capability: Option<u32>) -> std::result::Result<Nvrtc, String> {
     match env::var_os("COMPACTION_NVRTC") {
         Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),

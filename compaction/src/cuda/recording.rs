@@ -92,8 +92,8 @@ impl Drop for NamedCall {
     }
 }
 
-/// Begins the call of an operation on a stream. If this thread records it into a graph, `names` returns the names of its
-/// memory. An operation that another one calls has the names of that one.
+/// Begins the call of an operation on a stream. If this thread records it into a graph, `names` returns the names of
+/// its memory. An operation that another one calls has the names of that one.
 pub(crate) fn name_recorded(stream: &CudaStream, names: impl FnOnce() -> CallNames) -> NamedCall {
     let is_recorded = is_recording(stream)
         && RECORDINGS.with_borrow_mut(|recordings| match recordings.last_mut() {
@@ -138,8 +138,8 @@ pub(super) fn is_recording(stream: &CudaStream) -> bool {
     })
 }
 
-/// Adds a launch on the stream of the innermost recording, with the memory that it uses. `describe` names the buffer at a
-/// place of the launch.
+/// Adds a launch on the stream of the innermost recording, with the memory that it uses. `describe` names the buffer at
+/// a place of the launch.
 pub(super) fn record_launch(
     function: &CudaFunction,
     ranges: Vec<AddressRange>,

@@ -29,8 +29,8 @@ const NAMES: &[&str] = if cfg!(windows) {
 /// those of Windows up to CUDA 12 and since.
 const LIBRARY_FOLDERS: [&str; 5] = ["lib64", "lib", "bin", "bin/x64", "bin/x86_64"];
 
-/// Yields names and paths of NVRTC libraries, in the order of [`Nvrtc::find`](super::Nvrtc::find). Python runs only if the
-/// first ones do not serve.
+/// Yields names and paths of NVRTC libraries, in the order of [`Nvrtc::find`](super::Nvrtc::find). Python runs only if
+/// the first ones do not serve.
 pub(super) fn candidates() -> impl Iterator<Item = PathBuf> {
     NAMES
         .iter()
@@ -156,8 +156,9 @@ fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     children
 }
 
-/// Returns the folders of CUDA's headers that belong to an NVRTC library: those of its toolkit or environment, and of the
-/// wheels beside its own. For a library that the system's loader found, these are the folders of installed toolkits.
+/// Returns the folders of CUDA's headers that belong to an NVRTC library: those of its toolkit or environment, and of
+/// the wheels beside its own. For a library that the system's loader found, these are the folders of installed
+/// toolkits.
 pub(super) fn header_folders(library: &Path) -> Vec<PathBuf> {
     let above = library.ancestors().skip(1).take(4);
     let beside = above

@@ -410,8 +410,8 @@ fn plain_path(folder: &str, name: &str) -> String {
     words.join("/")
 }
 
-/// Returns the name of a kernel's parameter at a position, counted from 1, as the text of the kernel file has it. Returns
-/// `None` if the kernel is defined elsewhere or by a macro.
+/// Returns the name of a kernel's parameter at a position, counted from 1, as the text of the kernel file has it.
+/// Returns `None` if the kernel is defined elsewhere or by a macro.
 pub(super) fn parameter_name<'t>(text: &'t str, kernel: &str, position: usize) -> Option<&'t str> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut definitions = text.split("__global__").skip(1);

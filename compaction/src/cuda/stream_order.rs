@@ -108,8 +108,8 @@ impl<'l> Uses<'l> {
         self.place = Place::default();
     }
 
-    /// Adds a buffer that the call reads. The call then comes after earlier writes of the buffer on other streams. Returns
-    /// the buffer's device address.
+    /// Adds a buffer that the call reads. The call then comes after earlier writes of the buffer on other streams.
+    /// Returns the buffer's device address.
     ///
     /// ```
     /// # use compaction::{cuda::Uses, cudarc::driver::CudaSlice};
@@ -202,8 +202,8 @@ impl<'l> Uses<'l> {
         begin
     }
 
-    /// Returns an error if the call must not be made. `name` returns the name of the buffer at a place, and `doing` that
-    /// of the call.
+    /// Returns an error if the call must not be made. `name` returns the name of the buffer at a place, and `doing`
+    /// that of the call.
     pub(super) fn check(
         &mut self,
         name: impl FnOnce(Place) -> String,
@@ -242,8 +242,8 @@ impl Drop for Uses<'_> {
     }
 }
 
-/// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] if a call on `stream` cannot use a buffer of the stream
-/// `home`. `what` names the buffer in the words of the caller.
+/// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] if a call on `stream` cannot use a buffer of the
+/// stream `home`. `what` names the buffer in the words of the caller.
 pub(crate) fn check_usable(
     stream: &CudaStream,
     home: &CudaStream,
@@ -310,7 +310,8 @@ fn is_managed(home: &CudaStream) -> bool {
     home.context().is_managing_stream_synchronization()
 }
 
-/// Takes the event that cudarc would record, so that the guard does nothing. Returns `None` for a buffer without events.
+/// Takes the event that cudarc would record, so that the guard does nothing. Returns `None` for a buffer without
+/// events.
 fn take_event<'l>(guard: &mut SyncOnDrop<'l>) -> Option<&'l CudaEvent> {
     match guard {
         SyncOnDrop::Record(target) => target.take().map(|(event, _)| event),

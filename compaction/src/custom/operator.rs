@@ -16,9 +16,9 @@ const MAX_SHOWN: usize = 80;
 /// An associative operator in CUDA C++, over values of type `V`.
 ///
 /// The source text defines `V combine(V left, V right)`, where `V` is the CUDA name of the value type; `left` comes
-/// first in the sequence, and parameters may also be `const V &`. Functions need no `__device__`. If the items have another
-/// type `T`, or are converted before they are combined, the text also defines `V lift(T item)`. If values or items are
-/// structs, the text also defines the structs, whose layout is checked against Rust.
+/// first in the sequence, and parameters may also be `const V &`. Functions need no `__device__`. If the items have
+/// another type `T`, or are converted before they are combined, the text also defines `V lift(T item)`. If values or
+/// items are structs, the text also defines the structs, whose layout is checked against Rust.
 ///
 /// ```
 /// use compaction::custom::CustomOperator;
@@ -27,6 +27,7 @@ const MAX_SHOWN: usize = 80;
 /// let count = CustomOperator::new("count.cuh", text, 0_u32).exact();
 /// assert_eq!(count.path(), "count.cuh");
 /// ```
+#[doc(alias("functor", "binary_op"))]
 #[derive(Clone, Debug)]
 pub struct CustomOperator<V: Shared> {
     path: String,

@@ -47,6 +47,12 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &out)?, [42]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "DeviceReduce::Reduce",
+    "TransformReduce",
+    "transform_reduce",
+    "ReductionKernel"
+))]
 #[derive(Debug)]
 pub struct CustomReduce<V: Shared, T: Shared = V, W: CountWord = u32> {
     initial: V,

@@ -55,6 +55,11 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &total)?, [3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "DeviceScan::ExclusiveScan",
+    "DeviceScan::InclusiveScan",
+    "transform_exclusive_scan"
+))]
 #[derive(Debug)]
 pub struct CustomScan<V: Shared, T: Shared = V, W: CountWord = u32> {
     initial: V,

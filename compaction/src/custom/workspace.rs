@@ -16,7 +16,8 @@ use crate::{
 /// Scratch device memory for reductions and scans of items of type `T` by operators over values of type `V`.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. For values of 4 bytes, it takes 8 bytes for each tile of 8,192 items, and at least 257 KiB for long inputs.
+/// clearing. For values of 4 bytes, it takes 8 bytes for each tile of 8,192 items, and at least 257 KiB for long
+/// inputs.
 ///
 /// ```no_run
 /// use compaction::{cuda, custom::Workspace};

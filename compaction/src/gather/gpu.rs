@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{NAMES, SCATTER_NAMES, SCATTERED, Workspace};
+use crate::policies::gather::{BATCH, BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR};
 use crate::{
     Count, CountWord, Movable, Result,
     arguments::{ArgumentNames, Call, Input, ItemCount, check_len, check_room},
@@ -16,13 +17,6 @@ use crate::{
     scratch::{Operation, Sizes},
     select::{item_constants, item_layout},
 };
-
-/// Threads per block.
-const BLOCK_THREADS: u32 = 256;
-/// Parts of items that a thread copies at a time, as in the kernel.
-const BATCH: u32 = 8;
-/// The largest number of blocks per multiprocessor. They stride over the items.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 64;
 
 kernel_params! {
     /// The parameters of the kernels `gather` and `scatter`. Indices of `limit` or more are skipped.
@@ -144,8 +138,8 @@ impl<T: Movable, I: CountWord> CopyKernel<T, I> {
 
 /// A gather on a GPU: `out[i] = items[indices[i]]`. Thrust: `gather`.
 ///
-/// Items have type `T`, plain data or `bool`, of 1 to 64 bytes. Indices and counts have type `I`: `u32`, or `u64` for 2³² or more
-/// items.
+/// Items have type `T`, plain data or `bool`, of 1 to 64 bytes. Indices and counts have type `I`: `u32`, or `u64` for
+/// 2³² or more items.
 ///
 /// A call enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can be
 /// captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
@@ -165,6 +159,7 @@ impl<T: Movable, I: CountWord> CopyKernel<T, I> {
 /// assert_eq!(cuda::download(&stream, &out)?, [12, 10, 13, 11]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("take"))]
 #[derive(Debug)]
 pub struct Gather<T, I: CountWord = u32>(CopyKernel<T, I>);
 
@@ -265,6 +260,7 @@ impl<T: Movable, I: CountWord> Gather<T, I> {
 /// assert_eq!(cuda::download(&stream, &out)?, [11, 13, 10, 12]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("put"))]
 #[derive(Debug)]
 pub struct Scatter<T, I: CountWord = u32>(CopyKernel<T, I>);
 

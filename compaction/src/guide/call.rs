@@ -20,12 +20,12 @@
 //! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
 //! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
-//! Items that a call only moves may be of any plain-data type ([`bytemuck::Pod`]): numbers, arrays, and `#[repr(C)]` structs
-//! that derive it. A tuple has no fixed layout in Rust, so use such a struct instead.
+//! Items that a call only moves may be of any plain-data type ([`bytemuck::Pod`]): numbers, arrays, and `#[repr(C)]`
+//! structs that derive it. A tuple has no fixed layout in Rust, so use such a struct instead.
 //!
 //! A buffer belongs to the stream that it was allocated on. A call on another stream first waits for that stream, which
-//! then waits for the call, so there is no race. Calls on one stream are faster. During a graph capture, buffers of other
-//! streams are an [error](crate::Error::ForeignStream).
+//! then waits for the call, so there is no race. Calls on one stream are faster. During a graph capture, buffers of
+//! other streams are an [error](crate::Error::ForeignStream).
 //!
 //! # Counts that stay on the device
 //!
@@ -65,13 +65,14 @@
 //! # Graphs
 //!
 //! Because a call only enqueues launches, it can be captured into a CUDA graph. A whole loop, with counts that shrink
-//! from round to round, then costs the host one launch. [`Graph::record`](crate::cuda::Graph::record) records calls on a
-//! stream of your own (`context.new_stream().map_err(Error::driver("create a stream"))?`), after all kernels are compiled (see `prepare` and its variants) and all
-//! memory is allocated. `examples/05_graph.rs` records a loop of six rounds.
+//! from round to round, then costs the host one launch. [`Graph::record`](crate::cuda::Graph::record) records calls on
+//! a stream of your own (`context.new_stream().map_err(Error::driver("create a stream"))?`), after all kernels are
+//! compiled (see `prepare` and its variants) and all memory is allocated. `examples/05_graph.rs` records a loop of six
+//! rounds.
 //!
-//! A graph stores addresses and borrows nothing, so each launch is given all buffers and workspaces of the recorded calls,
-//! and checks them. With cudarc's own capture, your program must keep the operations, workspaces and buffers until the
-//! last launch has finished.
+//! A graph stores addresses and borrows nothing, so each launch is given all buffers and workspaces of the recorded
+//! calls, and checks them. With cudarc's own capture, your program must keep the operations, workspaces and buffers
+//! until the last launch has finished.
 //!
 //! # Kernels of your own
 //!
@@ -117,4 +118,5 @@
 //! # Errors
 //!
 //! Every error is one line that names the object, the cause and, unless it is obvious, the remedy: `the output of
-//! select: room for 3 items where up to 6 may be written; make it longer`. A call that returns an error has written nothing.
+//! select: room for 3 items where up to 6 may be written; make it longer`. A call that returns an error has written
+//! nothing.

@@ -11,6 +11,9 @@ use super::{
         MOST_PACKED, MakeCells, OF_BOUNDS, OF_KEYS, THREADS, source,
     },
 };
+use crate::policies::histogram::{
+    BLOCKS_PER_MULTIPROCESSOR, MOST_TOTALS, REPLICATED_BYTES, SAMPLE_BYTES, THREAD_BYTES,
+};
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{Call, ItemCount, check_range, check_room},
@@ -19,18 +22,8 @@ use crate::{
     totals,
 };
 
-/// The largest number of blocks per multiprocessor, which then has as many threads as it can have.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
-/// Bytes of items per thread for which a grid gets another block.
-const THREAD_BYTES: usize = 16;
-/// Bytes of the counters of a block up to which bins have several counters.
-const REPLICATED_BYTES: u32 = 32 << 10;
 /// Bytes of shared memory that every GPU offers a block without a permission.
 const SHARED_BYTES: u32 = 48 << 10;
-/// Bytes of shared memory for a sample of the bounds.
-const SAMPLE_BYTES: u32 = 32 << 10;
-/// Number of bins up to which the totals are in the workspace, so that a call is one launch.
-const MOST_TOTALS: usize = 1024;
 
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
@@ -115,6 +108,7 @@ enum Counters {
 /// assert_eq!(cuda::download(&stream, &counts)?, [1, 2, 1, 1]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceHistogram", "HistogramEven", "HistogramRange", "bincount"))]
 #[derive(Debug)]
 pub struct Histogram<T: Sample, W: CountWord = u32> {
     bins: usize,

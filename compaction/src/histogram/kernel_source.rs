@@ -1,6 +1,7 @@
 //! The kernels of histograms: their parameters and definitions.
 
 use super::Sample;
+pub(super) use crate::policies::histogram::{CELLS, MOST_PACKED, THREADS};
 use crate::{
     CountWord,
     cuda::{In, InOut, Source, kernel_params},
@@ -8,14 +9,8 @@ use crate::{
     look_back, totals,
 };
 
-/// Threads per block.
-pub(super) const THREADS: u32 = 1024;
-/// The number of cells between the lowest and the highest of many bounds.
-pub(super) const CELLS: u32 = 1 << 14;
 /// Bounds that a thread loads at once, `GROUP` in the kernel file.
 pub(super) const GROUP: usize = 4;
-/// The largest number of packed bins: a group of their bounds has a number of 15 bits.
-pub(super) const MOST_PACKED: usize = 120_000;
 /// Alignment of the table of cells in the workspace.
 pub(super) const CELL_ALIGN: u32 = 64;
 /// Bytes of the entries of the table, and of the whole table with a header. Aligned bounds follow it.
@@ -23,7 +18,8 @@ pub(super) const ENTRY_BYTES: u32 = 2 * CELLS + CELL_ALIGN;
 pub(super) const CELL_TABLE_BYTES: u32 = CELL_ALIGN + ENTRY_BYTES;
 
 crate::shared! {
-    /// The number of items of a histogram, its bins, and their counters. `Bins` in `kernels/histogram.cu` documents the fields.
+    /// The number of items of a histogram, its bins, and their counters. `Bins` in `kernels/histogram.cu` documents the
+    /// fields.
     pub(crate) struct Bins {
         pub(super) capacity: u64,
         pub(super) is_given: u32,

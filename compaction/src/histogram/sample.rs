@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use crate::{Error, Result, layout::Shared};
 
-/// A number type whose values a histogram counts: [`u8`], [`u16`], [`u32`], [`i8`], [`i16`], [`i32`], [`f32`] or [`f64`].
+/// A number type whose values a histogram counts: [`u8`], [`u16`], [`u32`], [`i8`], [`i16`], [`i32`], [`f32`] or
+/// [`f64`].
 ///
 /// ```
 /// use compaction::histogram::{Sample, cpu};

@@ -20,7 +20,7 @@ const PARALLEL_FROM: usize = 1 << 14;
 /// use compaction::merge_sort::cpu;
 ///
 /// let mut out = [(0, ' '); 4];
-/// cpu::items(&[(3, 'a'), (1, 'b'), (3, 'c'), (2, 'd')], &mut out, |left, right| left.0 > right.0)?;
+/// cpu::items(|left, right| left.0 > right.0, &[(3, 'a'), (1, 'b'), (3, 'c'), (2, 'd')], &mut out)?;
 /// assert_eq!(out, [(3, 'a'), (3, 'c'), (2, 'd'), (1, 'b')]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -29,9 +29,9 @@ const PARALLEL_FROM: usize = 1 << 14;
 ///
 /// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
 pub fn items<T: Copy + Send>(
+    before: impl Fn(&T, &T) -> bool + Sync,
     items: &[T],
     out: &mut [T],
-    before: impl Fn(&T, &T) -> bool + Sync,
 ) -> Result<()> {
     check_room(NAMES.output, out.len(), items.len())?;
     let out = &mut out[..items.len()];

@@ -30,6 +30,7 @@ use crate::{
 /// let by_last_digit = Comparison::new("digit.cuh", "bool before(u32 a, u32 b) { return a % 10 < b % 10; }");
 /// assert_eq!(by_last_digit.path(), "digit.cuh");
 /// ```
+#[doc(alias("compare_op"))]
 #[derive(Clone, Debug)]
 pub struct Comparison {
     path: String,
@@ -68,8 +69,8 @@ impl Comparison {
 /// Items have up to 128 bytes. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
 /// A call enqueues its kernels on the caller's stream and returns: two launches that sort buckets, and four for each
-/// level of them. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that
-/// may start at any item of a larger buffer. The input is not changed.
+/// level of them. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views
+/// that may start at any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, merge_sort::{Comparison, MergeSort, Workspace}};
@@ -86,6 +87,7 @@ impl Comparison {
 /// assert_eq!(cuda::download(&stream, &out)?, [20, 31, 61, 42, 52]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceMergeSort", "StableSortKeys", "stable_sort"))]
 #[derive(Debug)]
 pub struct MergeSort<T: Shared, W: CountWord = u32> {
     kernels: Kernels<T>,
@@ -170,7 +172,8 @@ impl<T: Shared, W: CountWord> MergeSort<T, W> {
     ///
     /// Returns [`Error::OutOfRange`] for a host count larger than `items`; [`Error::Uncountable`] for 2³² or more items
     /// with counts of `u32`; [`Error::LengthMismatch`] for an empty view of a device count; [`Error::OutputTooShort`]
-    /// for a short `out`; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`](crate::cuda::Kernel::launch).
+    /// for a short `out`; [`Error::WorkspaceTooSmall`]; and the errors of
+    /// [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn items<'a>(
         &self,
         stream: &Arc<CudaStream>,

@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 
 use super::NAMES;
+pub(super) use crate::policies::merge_sort::{BLOCK_THREADS, LARGE_BLOCKS, SCAN_ITEMS};
+use crate::policies::merge_sort::{MAX_CHUNKS, RANK_LANES};
 use crate::{
     CountWord, Result,
     arguments::Input,
@@ -13,18 +15,8 @@ use crate::{
     shared,
 };
 
-/// Threads per block of all kernels.
-pub(super) const BLOCK_THREADS: u32 = 256;
-/// Counts per thread of the kernel `merge_sort_scan`.
-pub(super) const SCAN_ITEMS: u32 = 8;
-/// Number of threads that rank a sample in the kernel `merge_sort_first_splitters`.
-const RANK_LANES: u32 = 16;
-/// The largest number of blocks of the kernel `merge_sort_large`.
-pub(super) const LARGE_BLOCKS: usize = 128;
 /// Size of the largest items in bytes, of which a block holds one per thread in shared memory.
 const MAX_ITEM_BYTES: usize = 128;
-/// The largest number of chunks of all segments of a level, besides one more for each segment.
-const MAX_CHUNKS: usize = 4096;
 /// Alignment of the parts of the scratch memory in bytes.
 const ALIGN: usize = 256;
 /// The path with which the kernel file includes the text of the comparison.
@@ -92,8 +84,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of the kernel `merge_sort_buckets`. `buckets` is the number of buckets in `out`, or 0 if `items` are
-    /// to be sorted as one.
+    /// The parameters of the kernel `merge_sort_buckets`. `buckets` is the number of buckets in `out`, or 0 if `items`
+    /// are to be sorted as one.
     pub(super) struct Buckets<'a, T: Shared> {
         items: In<T>,
         input: Input<'static>,
@@ -278,7 +270,8 @@ impl<T: 'static> Operation for Merging<T> {
 }
 
 /// Returns the sizes of the parts of the scratch memory in bytes: a copy of the items, and the tables of a level in the
-/// order counts, begins, next begins, splitters, positions and buckets. They do not shrink as the number of items grows.
+/// order counts, begins, next begins, splitters, positions and buckets. They do not shrink as the number of items
+/// grows.
 pub(super) fn scratch_bytes<T>(items: usize) -> [usize; 7] {
     let bytes = size_of::<T>();
     let max_buckets = 1 << bucket_bits(bytes);

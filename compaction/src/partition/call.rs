@@ -11,8 +11,8 @@ use crate::{
 };
 
 kernel_params! {
-    /// The parameters of the kernels `partition_indices` and `partition_classes`. `keys` are flags or keys, and `selected`
-    /// receives the number of selected items or the starts of the classes.
+    /// The parameters of the kernels `partition_indices` and `partition_classes`. `keys` are flags or keys, and
+    /// `selected` receives the number of selected items or the starts of the classes.
     pub(super) struct Indices<'a> {
         keys: In<u8>,
         input: Input<'static>,
@@ -29,8 +29,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices, which are
-    /// passed as bytes. Otherwise like [`Indices`].
+    /// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices, which
+    /// are passed as bytes. Otherwise like [`Indices`].
     pub(super) struct MoveIndices<'a> {
         keys: In<u8>,
         input: Input<'static>,

@@ -10,6 +10,7 @@ use super::{
     check_classes,
     workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, two_launch_blocks},
 };
+use crate::policies::partition::MAX_VOTES;
 use crate::{
     Count, CountWord, Result,
     arguments::{
@@ -19,10 +20,6 @@ use crate::{
     cuda::{self, Compiler, IntoView, IntoViewMut, Launch, Source},
     look_back::Control,
 };
-
-/// The largest number of class bits for which a warp ranks items by ballots, one per bit. With more bits, the warp uses
-/// masks in shared memory.
-const MAX_VOTES: u32 = 5;
 
 /// Returns the threads per block for class numbers of `bits` bits. Blocks are as large as possible, because each
 /// multiprocessor runs one block and each block has a row of counts.
@@ -60,7 +57,7 @@ fn source(classes: u32) -> Result<Source> {
         .kernel::<MoveIndices<'static>>("partition_move_wide_classes"))
 }
 
-/// The stable partition into up to 256 classes on a GPU, by keys of one byte.
+/// The stable partition of indices into up to 256 classes on a GPU, by keys of one byte: a counting sort.
 ///
 /// Like [`Partition`](super::Partition), a call takes one launch, or two for counts or indices of `u64`. It allocates
 /// nothing and does not wait.
@@ -81,6 +78,7 @@ fn source(classes: u32) -> Result<Source> {
 /// assert_eq!(workspace.read_starts(&stream, &starts)?, [0, 3, 4, 6]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DevicePartition", "multisplit"))]
 #[derive(Debug)]
 pub struct Classes {
     classes: u32,

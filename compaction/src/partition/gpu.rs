@@ -64,7 +64,7 @@ fn source(layout: Layout) -> Source {
         .kernel::<MoveItems<'static>>("partition_move_items")
 }
 
-/// The stable partition in two parts on a GPU, by flags.
+/// The stable partition in two parts on a GPU, by flags. CUB: `DevicePartition::Flagged`.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch, or two for counts or indices of
 /// `u64`. A call allocates nothing, does not wait and reads no count back, so it can be captured into a CUDA graph.
@@ -86,6 +86,7 @@ fn source(layout: Layout) -> Source {
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 5, 0, 3, 4]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DevicePartition", "stable_partition"))]
 #[derive(Debug)]
 pub struct Partition {
     compiler: Compiler,
@@ -333,8 +334,8 @@ impl Partition {
         })
     }
 
-    /// Checks the arguments of a call and collects those that its launches need. `buffers` names its buffers besides the
-    /// counts.
+    /// Checks the arguments of a call and collects those that its launches need. `buffers` names its buffers besides
+    /// the counts.
     fn call<'a, W: CountWord>(
         &self,
         stream: &CudaStream,

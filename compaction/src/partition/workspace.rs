@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
+pub(super) use crate::policies::partition::BLOCKS_PER_MULTIPROCESSOR;
 use crate::{
     CountWord, Result,
     arguments::read_count,
@@ -21,10 +22,6 @@ pub(super) const LAST_CLASS_EPOCH: u32 = (1 << (32 - CHUNK_BITS)) - 1;
 /// The largest number of 4-byte words in a row of the table of [`Classes`](super::Classes), which has one word per
 /// class.
 const MAX_BINS: usize = 256;
-
-/// Blocks per multiprocessor of [`Partition`](super::Partition): enough to keep it busy, and few enough that each block
-/// can read all counts.
-pub(super) const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 
 /// Returns the number of chunks of a partition by flags in one launch. One block processes each chunk.
 pub(super) fn two_way_chunks(items: u32, multiprocessors: u32) -> u32 {

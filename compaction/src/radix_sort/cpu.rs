@@ -17,8 +17,8 @@ const MAX_CHUNKS: usize = 64;
 /// Number of values of a digit of 8 bits, each of which has a bin.
 const BINS: usize = 256;
 
-/// Defines the operation: returns the (key, value) pairs, sorted by the bits `bits` of their keys, counted from the
-/// lowest. Pairs with equal bits keep their order.
+/// Defines the operation: returns the (key, value) pairs, sorted by the bits of their keys in the range `bits`, counted
+/// from the lowest. Pairs with equal bits keep their order.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu::specification};
@@ -48,8 +48,8 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
     ordered.checked_shr(bits.start).unwrap_or(0) & mask
 }
 
-/// Writes the keys to `out`, sorted by the bits `bits`, counted from the lowest. Keys with equal bits keep their order.
-/// This is the CPU version of [`RadixSort::keys`](super::RadixSort::keys).
+/// Writes the keys to `out`, sorted by their bits in the range `bits`, counted from the lowest. Keys with equal bits
+/// keep their order. This is the CPU version of [`RadixSort::keys`](super::RadixSort::keys).
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -71,8 +71,8 @@ pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -
     Ok(())
 }
 
-/// Writes the keys to `keys_out`, sorted by the bits `bits`, counted from the lowest, and each key's value to the same
-/// index of `values_out`.
+/// Writes the keys to `keys_out`, sorted by their bits in the range `bits`, counted from the lowest, and each key's
+/// value to the same index of `values_out`.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -106,8 +106,8 @@ pub fn pairs<K: Key, V: Copy + Send + Sync>(
     Ok(())
 }
 
-/// Writes the keys to `keys_out`, sorted by the bits `bits`, counted from the lowest, and the input index of each of them
-/// to `indices_out`. Keys with equal bits are in the order of their indices.
+/// Writes the keys to `keys_out`, sorted by their bits in the range `bits`, counted from the lowest, and the input
+/// index of each of them to `indices_out`. Keys with equal bits are in the order of their indices.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};

@@ -9,32 +9,20 @@ use super::{
     call::{SortCall, Views},
     kernel_source::{Moved, SortTypes},
 };
+use crate::policies::onesweep::{
+    BLOCKS_PER_MULTIPROCESSOR, COUNT_BATCH, COUNT_BLOCKS_PER_MULTIPROCESSOR, ITEMS_PER_THREAD,
+    PORTION_TILES, THREADS, WINDOW,
+};
 use crate::{
     Result,
     arguments::Input,
     cuda::{In, InOut, Kernel, Launch, Module, Source, kernel_params},
 };
 
-/// Threads per block of the kernels `radix_sort_count` and `radix_sort_onesweep`.
-const THREADS: u32 = 384;
-/// Items per thread of `radix_sort_onesweep`, for keys and values of at most 4 bytes. More would fit neither in the
-/// registers nor in the 48 KB of shared memory that every GPU offers a block.
-const ITEMS_PER_THREAD: u32 = 28;
-/// Blocks of `radix_sort_onesweep` per multiprocessor to compile for.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
-/// Look-back states of earlier tiles that a thread of `radix_sort_onesweep` reads at once.
-const WINDOW: u32 = 4;
 /// Bits per digit, and thus per pass.
 const DIGIT_BITS: u32 = 8;
 /// Number of values of a digit, each of which has a bin.
 const BINS: usize = 1 << DIGIT_BITS;
-/// The largest number of blocks of `radix_sort_count` per multiprocessor.
-const COUNT_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Keys that a thread of `radix_sort_count` loads at once.
-const COUNT_BATCH: u32 = 8;
-/// The largest number of tiles per launch; the items of one launch are a portion. With one state per tile and bin, this
-/// limits the states to 64 MiB for any number of keys.
-const PORTION_TILES: u32 = 1 << 15;
 
 /// Returns the items per thread of `radix_sort_onesweep`: fewer for keys or values of more than 4 bytes.
 const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {

@@ -25,9 +25,10 @@ use crate::{
     cuda::{self, Compiler, IntoView, IntoViewMut, NamedCall, Source},
 };
 
-/// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
+/// A radix sort on a GPU of keys, key-value pairs, or keys with their indices. CUB: `DeviceRadixSort`.
 ///
-/// Counts are `u32`, or `u64` for 2³² or more keys. The kernels for `u64` use a few more registers.
+/// Keys have type `K`. Counts have type `W`: they are `u32`, or `u64` for 2³² or more keys. The kernels for `u64` use a
+/// few more registers.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns. `onesweep` takes one launch that counts, and
 /// one for each pass and about 2²⁸ keys. `split` takes one launch for each bit and 2³¹ keys. A call allocates nothing,
@@ -48,6 +49,7 @@ use crate::{
 /// assert_eq!(cuda::download(&stream, &out)?, [26, 31, 41, 53, 59]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceRadixSort", "SortKeys", "SortPairs", "sort_by_key", "argsort"))]
 #[derive(Debug)]
 pub struct RadixSort<K, W = u32> {
     order: Order,

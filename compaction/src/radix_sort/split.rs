@@ -9,18 +9,15 @@ use super::{
     call::{SortCall, Views},
     kernel_source::{Moved, SortTypes},
 };
+use crate::policies::split::{BLOCKS_PER_MULTIPROCESSOR, THREADS};
 use crate::{
     Result,
     arguments::Input,
     cuda::{self, In, InOut, Kernel, Launch, Module, Source, kernel_params},
 };
 
-/// Threads per block of the kernels `radix_sort_zeros` and `radix_sort_split`.
-const THREADS: u32 = 256;
 /// Items per tile of `radix_sort_split`: 16 per thread.
 const TILE_ITEMS: u32 = 16 * THREADS;
-/// The largest number of blocks of both kernels per multiprocessor.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// The largest number of items per launch of `radix_sort_split`, which counts in 32 bits. The items of one launch are a
 /// portion.
 const PORTION_ITEMS: u32 = 1 << 31;
@@ -40,8 +37,8 @@ pub(super) fn portions(items: usize) -> usize {
 }
 
 kernel_params! {
-    /// The parameters of the kernel `radix_sort_zeros`, which adds to `zeros[bit]` the number of keys in which the bit is
-    /// zero.
+    /// The parameters of the kernel `radix_sort_zeros`, which adds to `zeros[bit]` the number of keys in which the bit
+    /// is zero.
     struct Zeros<'a> {
         keys: In<u8>,
         input: Input<'static>,

@@ -24,8 +24,8 @@ kernel_params! {
 
 /// A search on a GPU for the smallest or the largest item and its index. CUB: `DeviceReduce::ArgMin` and `ArgMax`.
 ///
-/// Items have type `T`. Counts and the index have type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch,
-/// like that of [`Reduce`](super::Reduce).
+/// Items have type `T`. Counts and the index have type `W`: `u32`, or `u64` for 2³² or more items. A call is one
+/// launch, like that of [`Reduce`](super::Reduce).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, reduce::{ArgReduce, Extreme, Workspace}};
@@ -42,6 +42,7 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &distance)?, [0.25]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("ArgMin", "ArgMax", "min_element", "max_element", "argmin", "argmax"))]
 #[derive(Debug)]
 pub struct ArgReduce<T: Item, W: CountWord = u32> {
     extreme: Extreme,
@@ -95,9 +96,9 @@ impl<T: Item, W: CountWord> ArgReduce<T, W> {
     /// Enqueues a search that writes the item's index to `index[0]` and the item to `value[0]`. Of equal items, the
     /// first one counts.
     ///
-    /// NaNs are ignored. Without other items, the index is the largest number of its type, and the value is the identity
-    /// of [`Operator::Min`](super::Operator::Min) or [`Operator::Max`](super::Operator::Max). A device count larger than
-    /// `items` is clamped, and [`Workspace::check`] reports it.
+    /// NaNs are ignored. Without other items, the index is the largest number of its type, and the value is the
+    /// identity of [`Operator::Min`](super::Operator::Min) or [`Operator::Max`](super::Operator::Max). A device count
+    /// larger than `items` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, reduce::{ArgReduce, Extreme, Workspace}};

@@ -50,6 +50,7 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &out)?, [14]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceReduce", "DeviceReduce::Sum", "amax", "amin"))]
 #[derive(Debug)]
 pub struct Reduce<T: Item, W: CountWord = u32> {
     operator: Operator,

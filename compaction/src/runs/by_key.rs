@@ -32,8 +32,8 @@ kernel_params! {
 
 /// The reduction of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceReduce::ReduceByKey`.
 ///
-/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
-/// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
+/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
+/// type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, runs::{Operator, ReduceByKey, Workspace}};
@@ -52,6 +52,7 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &values_out.slice(..runs))?, [1.5, 2.0, 4.0]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceReduce::ReduceByKey", "reduce_by_key"))]
 #[derive(Debug)]
 pub struct ReduceByKey<K: Movable, V: Item, W: CountWord = u32> {
     operator: Operator,
@@ -60,8 +61,8 @@ pub struct ReduceByKey<K: Movable, V: Item, W: CountWord = u32> {
 }
 
 impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
-    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
-    /// earlier.
+    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if
+    /// compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, runs::{Operator, ReduceByKey}};

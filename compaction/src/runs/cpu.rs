@@ -208,14 +208,14 @@ pub fn reduce_by_key<K: Movable + Send + Sync, V: Item>(
 
 /// Writes to `out`, for each item, the combination of `initial` and of all items before it in its run.
 ///
-/// The initial value of a plain scan is the operator's identity, such as 0. The bits of floating-point sums are those of
-/// [`ScanByKey`](super::ScanByKey) on any GPU.
+/// The initial value of a plain scan is the operator's identity, such as 0. The bits of floating-point sums are those
+/// of [`ScanByKey`](super::ScanByKey) on any GPU.
 ///
 /// ```
 /// use compaction::runs::{Operator, cpu};
 ///
 /// let mut out = [0; 4];
-/// cpu::exclusive_scan_by_key(Operator::Sum, b"aaab", &[3, 1, 4, 1], 100, &mut out)?;
+/// cpu::exclusive_scan_by_key(Operator::Sum, 100, b"aaab", &[3, 1, 4, 1], &mut out)?;
 /// assert_eq!(out, [100, 103, 104, 100]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -225,12 +225,12 @@ pub fn reduce_by_key<K: Movable + Send + Sync, V: Item>(
 /// Returns the errors of [`unique_by_key`].
 pub fn exclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
+    initial: V,
     keys: &[K],
     values: &[V],
-    initial: V,
     out: &mut [V],
 ) -> Result<()> {
-    scan_by_key(operator, keys, values, initial, out, false)
+    scan_by_key(operator, initial, keys, values, out, false)
 }
 
 /// Writes to `out`, for each item, the combination of `initial`, of all items before it in its run, and of the item
@@ -240,7 +240,7 @@ pub fn exclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
 /// use compaction::runs::{Operator, cpu};
 ///
 /// let mut out = [0; 4];
-/// cpu::inclusive_scan_by_key(Operator::Max, b"aaab", &[3, 1, 4, 1], i32::MIN, &mut out)?;
+/// cpu::inclusive_scan_by_key(Operator::Max, i32::MIN, b"aaab", &[3, 1, 4, 1], &mut out)?;
 /// assert_eq!(out, [3, 3, 4, 1]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -250,19 +250,19 @@ pub fn exclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
 /// Returns the errors of [`unique_by_key`].
 pub fn inclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
+    initial: V,
     keys: &[K],
     values: &[V],
-    initial: V,
     out: &mut [V],
 ) -> Result<()> {
-    scan_by_key(operator, keys, values, initial, out, true)
+    scan_by_key(operator, initial, keys, values, out, true)
 }
 
 fn scan_by_key<K: Movable + Send + Sync, V: Item>(
     operator: Operator,
+    initial: V,
     keys: &[K],
     values: &[V],
-    initial: V,
     out: &mut [V],
     inclusive: bool,
 ) -> Result<()> {

@@ -5,6 +5,7 @@ use std::alloc::Layout;
 use cudarc::driver::CudaViewMut;
 
 use super::Workspace;
+use crate::policies::tiles::MAX_STAGED_BYTES;
 use crate::{
     Count, CountWord, Result,
     arguments::{ArgumentNames, ItemCount, check_room, check_workspace, is_wide},
@@ -12,14 +13,12 @@ use crate::{
     tiles::{self, BLOCK_THREADS},
 };
 
-/// The largest number of bytes of an item that a block stages in shared memory, so that it writes whole lines.
-const MAX_STAGED_BYTES: usize = 32;
 /// The widest vector that one instruction copies, in bytes.
 const WIDEST_VECTOR: usize = 16;
 
 /// Adds to a kernel source the definitions that `runs.cuh` needs, for tiles in which each warp has `rows` rows.
-/// `item_bytes` is the size of what a thread holds in registers and stages, for each item, and `has_values` whether that
-/// includes values, which are combined.
+/// `item_bytes` is the size of what a thread holds in registers and stages, for each item, and `has_values` whether
+/// that includes values, which are combined.
 pub(super) fn of_keys<W: CountWord>(
     source: Source,
     keys: Layout,

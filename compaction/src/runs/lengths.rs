@@ -30,8 +30,8 @@ kernel_params! {
 
 /// Run-length encoding on a GPU. CUB: `DeviceRunLengthEncode::Encode`.
 ///
-/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts and lengths have type `W`: `u32`, or
-/// `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
+/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts and lengths have type `W`:
+/// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, runs::{RunLengths, Workspace}};
@@ -50,6 +50,7 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &lengths.slice(..runs))?, [3, 1, 2]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceRunLengthEncode", "run_length_encode"))]
 #[derive(Debug)]
 pub struct RunLengths<K: Movable, W: CountWord = u32> {
     kernel: Kernel<LengthsParams<'static, W>>,

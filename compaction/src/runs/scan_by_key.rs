@@ -34,8 +34,8 @@ kernel_params! {
 /// A scan of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceScan::ExclusiveSumByKey` and
 /// its relatives.
 ///
-/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have type `W`:
-/// `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
+/// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
+/// type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, runs::{Operator, ScanByKey, Workspace}};
@@ -51,6 +51,12 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 0]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "ExclusiveSumByKey",
+    "InclusiveSumByKey",
+    "exclusive_scan_by_key",
+    "inclusive_scan_by_key"
+))]
 #[derive(Debug)]
 pub struct ScanByKey<K: Movable, V: Item, W: CountWord = u32> {
     operator: Operator,
@@ -60,8 +66,8 @@ pub struct ScanByKey<K: Movable, V: Item, W: CountWord = u32> {
 }
 
 impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
-    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if compiled
-    /// earlier.
+    /// Compiles the kernel for keys of the size and alignment of `K` and for values of type `V`, or loads it if
+    /// compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, runs::{Operator, ScanByKey}};

@@ -40,8 +40,8 @@ kernel_params! {
 
 /// The removal of items that equal the item before them, on a GPU. CUB: `DeviceSelect::Unique`.
 ///
-/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts have type `W`: `u32`, or `u64` for
-/// 2³² or more items.
+/// Items have type `K`, plain data or `bool`, and are equal if their bytes are equal. Counts have type `W`: `u32`, or
+/// `u64` for 2³² or more items.
 ///
 /// A call enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it can be
 /// captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer; views aligned to 16
@@ -62,6 +62,7 @@ kernel_params! {
 /// assert_eq!(cuda::download(&stream, &out.slice(..kept))?, [3, 1, 4, 3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSelect::Unique", "unique_copy"))]
 #[derive(Debug)]
 pub struct Unique<K: Movable, W: CountWord = u32> {
     kernel: Kernel<UniqueParams<'static, W>>,
@@ -165,8 +166,8 @@ impl<K: Movable, W: CountWord> Unique<K, W> {
 /// The removal of keys that equal the key before them, together with their values, on a GPU. CUB:
 /// `DeviceSelect::UniqueByKey`.
 ///
-/// Keys and values are plain data or `bool`. Keys are equal if their bytes are equal; the first value of each run is kept. A call
-/// is one launch, like that of [`Unique`].
+/// Keys and values are plain data or `bool`. Keys are equal if their bytes are equal; the first value of each run is
+/// kept. A call is one launch, like that of [`Unique`].
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, runs::{UniqueByKey, Workspace}};
@@ -184,6 +185,7 @@ impl<K: Movable, W: CountWord> Unique<K, W> {
 /// assert_eq!(cuda::download(&stream, &values_out)?[..2], *b"ac");
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSelect::UniqueByKey", "unique_by_key_copy"))]
 #[derive(Debug)]
 pub struct UniqueByKey<K: Movable, V: Movable, W: CountWord = u32> {
     kernel: Kernel<ByKeyParams<'static, W>>,
@@ -224,9 +226,9 @@ impl<K: Movable, V: Movable, W: CountWord> UniqueByKey<K, V, W> {
         vec![source_by_key::<W>(item_layout::<K>(), item_layout::<V>())]
     }
 
-    /// Enqueues a call that writes the first key of each run of equal keys to `keys_out`, its value to `values_out`, and
-    /// the number of runs to `runs[0]`. Both outputs must have room for as many entries as there are keys. Otherwise like
-    /// [`Unique::items`].
+    /// Enqueues a call that writes the first key of each run of equal keys to `keys_out`, its value to `values_out`,
+    /// and the number of runs to `runs[0]`. Both outputs must have room for as many entries as there are keys.
+    /// Otherwise like [`Unique::items`].
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, runs::{UniqueByKey, Workspace}};
@@ -244,8 +246,8 @@ impl<K: Movable, V: Movable, W: CountWord> UniqueByKey<K, V, W> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Unique::items`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there
-    /// are as many values as keys.
+    /// Returns the errors of [`Unique::items`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless
+    /// there are as many values as keys.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"

@@ -16,7 +16,7 @@ use crate::{
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
 };
 
-/// A scan on a GPU with one operator and one strategy.
+/// A scan (prefix sum) on a GPU with one operator and one strategy. CUB: `DeviceScan`.
 ///
 /// Items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
@@ -38,6 +38,15 @@ use crate::{
 /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 8, 9]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "DeviceScan",
+    "ExclusiveSum",
+    "InclusiveSum",
+    "exclusive_scan",
+    "inclusive_scan",
+    "prefix_sum",
+    "cumsum"
+))]
 #[derive(Debug)]
 pub struct Scan<T: Item, W: CountWord = u32> {
     operator: Operator,

@@ -5,6 +5,9 @@ use std::{marker::PhantomData, sync::Arc};
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{CHUNK_ITEMS, ITEMS, Item, NAMES, Operator, Workspace, check_length};
+use crate::policies::segmented_reduce::{
+    BLOCK_THREADS, ENOUGH_WARPS, MAX_WARP_SLOTS, MIN_WARP_SLOTS,
+};
 use crate::{
     Count, CountWord, Result,
     arguments::{Call, InputParams, ItemCount, check_room},
@@ -15,15 +18,6 @@ use crate::{
     look_back,
     scratch::{Operation, Sizes},
 };
-
-/// Threads per block. Warps work independently of each other.
-const BLOCK_THREADS: u32 = 256;
-/// The largest number of slots of a warp, each with one chunk. It is limited by the lanes of a warp.
-const MAX_WARP_SLOTS: u64 = 32;
-/// The smallest number of slots of a warp, which are reduced at a time.
-const MIN_WARP_SLOTS: u64 = 8;
-/// Number of warps per multiprocessor from which a warp takes more slots.
-const ENOUGH_WARPS: u64 = 512;
 
 kernel_params! {
     /// The parameters of the kernel `segmented_reduce_by_offsets`. `input` is the number of segments.
@@ -104,6 +98,7 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
 /// assert_eq!(cuda::download(&stream, &sums)?, [2e8, 6.0, 0.5]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSegmentedReduce", "reduceat"))]
 #[derive(Debug)]
 pub struct SegmentedReduce<T: Item, W: CountWord = u32> {
     multiprocessors: u32,

@@ -57,8 +57,8 @@ fn values<'a, V: Pod>(
 /// Keys have type `K`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more keys.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch if no segment can be longer than 256
-/// items, and otherwise two. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers are views that may start at
-/// any item of a larger buffer. The input is not changed.
+/// items, and otherwise two. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers
+/// are views that may start at any item of a larger buffer. The input is not changed.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, segmented_sort::{Order, SegmentedSort, Workspace}};
@@ -75,6 +75,7 @@ fn values<'a, V: Pod>(
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 1, 2, 4, 5, 9]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSegmentedSort", "DeviceSegmentedRadixSort"))]
 #[derive(Debug)]
 pub struct SegmentedSort<K, W: CountWord = u32> {
     order: Order,

@@ -3,6 +3,9 @@
 use std::marker::PhantomData;
 
 use super::{KEYS, Key, Order};
+pub(super) use crate::policies::segmented_sort::{
+    BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, ENOUGH_WARPS, MAX_WARP_SEGMENTS, MIN_WARP_SEGMENTS,
+};
 use crate::{
     CountWord,
     arguments::Input,
@@ -12,18 +15,8 @@ use crate::{
     shared,
 };
 
-/// Threads per block of all kernels.
-pub(super) const BLOCK_THREADS: u32 = 256;
 /// Items of the longest segment that a warp sorts, as in the kernel.
 pub(super) const SHORT: usize = 256;
-/// The largest number of segments of a warp.
-pub(super) const MAX_WARP_SEGMENTS: usize = 16;
-/// The smallest number of segments of a warp, which sorts so many at a time.
-pub(super) const MIN_WARP_SEGMENTS: usize = 4;
-/// Number of warps per multiprocessor from which a warp takes more segments.
-pub(super) const ENOUGH_WARPS: usize = 32;
-/// Blocks per multiprocessor of the kernels for long segments, which take chunks one after the other.
-pub(super) const BLOCKS_PER_MULTIPROCESSOR: usize = 8;
 /// Alignment of the parts of the scratch memory in bytes.
 pub(super) const ALIGN: usize = 256;
 /// Size of an entry in a list of chunks in bytes.
@@ -124,8 +117,8 @@ pub(super) const fn tile_items(key_bytes: usize, value_bytes: usize) -> usize {
     (BLOCK_THREADS * items_per_thread(key_bytes, value_bytes)) as usize
 }
 
-/// Returns the largest numbers of chunks in the lists: of segments with several chunks, and others. A segment has at most
-/// twice as many chunks as whole tiles, and a chunk is listed only if the segment is not short.
+/// Returns the largest numbers of chunks in the lists: of segments with several chunks, and others. A segment has at
+/// most twice as many chunks as whole tiles, and a chunk is listed only if the segment is not short.
 pub(super) const fn list_capacities(items: usize, tile_items: usize) -> [usize; 2] {
     [2 * (items / tile_items), items / (SHORT + 1)]
 }

@@ -89,8 +89,8 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 ///
 /// # Errors
 ///
-/// With [`Strategy::Off`], returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`,
-/// and [`Error::InvalidItem`](crate::Error::InvalidItem) if all-one bits are not a valid `T`. Returns
+/// With [`Strategy::Off`], returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than
+/// `flags`, and [`Error::InvalidItem`](crate::Error::InvalidItem) if all-one bits are not a valid `T`. Returns
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 pub fn items<T: Movable + Send + Sync>(
     strategy: Strategy,

@@ -57,7 +57,8 @@ impl KernelsByLayout {
     }
 }
 
-/// Stream compaction by flags on a GPU, with one strategy.
+/// Stream compaction by flags on a GPU, with one strategy: keeps flagged items or their indices. CUB:
+/// `DeviceSelect::Flagged`.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch with the default strategy, up to
 /// three with others. A call allocates nothing, does not wait and reads no count back, so it can be captured into a
@@ -80,6 +81,13 @@ impl KernelsByLayout {
 /// assert_eq!(cuda::download(&stream, &out)?[..3], [1, 2, 5]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias(
+    "DeviceSelect",
+    "DeviceSelect::Flagged",
+    "copy_if",
+    "compress",
+    "flatnonzero"
+))]
 #[derive(Debug)]
 pub struct Select {
     pub(super) strategy: Strategy,
@@ -311,8 +319,8 @@ impl Select {
         Method::of(&module, self.strategy, what)
     }
 
-    /// Returns [`Error::InvalidItem`](crate::Error::InvalidItem) if the strategy replaces rejected items by all-one bits and
-    /// these are not a valid `T`.
+    /// Returns [`Error::InvalidItem`](crate::Error::InvalidItem) if the strategy replaces rejected items by all-one
+    /// bits and these are not a valid `T`.
     pub(super) fn check_dropped<T: Movable>(&self) -> Result<()> {
         match self.strategy {
             Strategy::Off => all_ones::<T>().map(drop),
@@ -330,8 +338,8 @@ impl Select {
         }
     }
 
-    /// Checks the arguments of a call and collects those that all its launches need. `buffers` names its buffers besides
-    /// the counts.
+    /// Checks the arguments of a call and collects those that all its launches need. `buffers` names its buffers
+    /// besides the counts.
     pub(super) fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,

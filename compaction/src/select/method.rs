@@ -5,6 +5,7 @@ use std::{alloc::Layout, sync::Arc};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
 use super::{BLOCK_THREADS, MAX_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS};
+use crate::policies::select::MANY_ITEMS;
 use crate::{
     CountWord, Result,
     arguments::ItemCount,
@@ -12,8 +13,6 @@ use crate::{
     look_back,
 };
 
-/// Number of items of a launch from which `look-back` uses the kernel with tiles of twice the length.
-const MANY_ITEMS: u32 = 1 << 22;
 /// The widest vector that one instruction copies, in bytes.
 const WIDEST_VECTOR: usize = 16;
 /// Counts that a block of `select_scan_blocks`, `select_scan_sequences` or `select_scan_sums` scans at a time.
@@ -22,8 +21,8 @@ const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
 
 kernel_params! {
-    /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`, with items and output as bytes.
-    /// `count` is the number of all items, if the [`Extent`] does not state it.
+    /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`, with items and output as
+    /// bytes. `count` is the number of all items, if the [`Extent`] does not state it.
     pub(super) struct Keep<'a, W: CountWord> {
         items: In<u8>,
         flags: In<u8>,
@@ -44,8 +43,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`, which replace each count in `counts` by
-    /// the sum of the counts before it.
+    /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`, which replace each count in `counts`
+    /// by the sum of the counts before it.
     pub(super) struct ScanGroups<'a, W: CountWord> {
         count: In<W>,
         extent: Extent,
@@ -54,8 +53,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of the kernel `select_scan_sequences`, which replaces each of `sequences` counts by the sum of the
-    /// counts before it.
+    /// The parameters of the kernel `select_scan_sequences`, which replaces each of `sequences` counts by the sum of
+    /// the counts before it.
     pub(super) struct ScanSequences<'a, W: CountWord> {
         extent: Extent,
         sequences: u32,
@@ -65,8 +64,8 @@ kernel_params! {
     }
 
     /// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
-    /// `select_move_items`. `begins` holds, for each block or warp, the number of survivors of the launch before it, and
-    /// `workspace` the number of survivors of earlier launches.
+    /// `select_move_items`. `begins` holds, for each block or warp, the number of survivors of the launch before it,
+    /// and `workspace` the number of survivors of earlier launches.
     pub(super) struct MoveGroups<'a, W: CountWord> {
         items: In<u8>,
         flags: In<u8>,
@@ -88,8 +87,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`. An output index
-    /// is the item's rank plus its section's offset in `sums` plus the number of survivors of earlier launches in
+    /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`. An output
+    /// index is the item's rank plus its section's offset in `sums` plus the number of survivors of earlier launches in
     /// `workspace`.
     pub(super) struct MoveByRank<'a, W: CountWord> {
         items: In<u8>,
@@ -127,7 +126,8 @@ kernel_params! {
         selected: In<W>,
     }
 
-    /// The parameters of the kernel `select_fill_holes_in_place`. `select_find_holes` has written `befores` and `holes`.
+    /// The parameters of the kernel `select_fill_holes_in_place`. `select_find_holes` has written `befores` and
+    /// `holes`.
     pub(super) struct FillHolesInPlace<'a, W: CountWord> {
         items: InOut<u8>,
         flags: In<u8>,

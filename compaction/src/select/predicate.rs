@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
+use crate::policies::select::MANY_TESTED_ITEMS;
 use crate::{
     Count, CountWord, Error, Movable, Result,
     arguments::{Call, ItemCount, check_room, check_workspace, room_for_count},
@@ -40,10 +41,6 @@ kernel_params! {
     }
 }
 
-/// Number of items of a launch from which `select_if_many_look_back` is faster than `select_if_look_back`: there are
-/// more blocks than a GPU runs at once.
-const MANY_ITEMS: u32 = 1 << 23;
-
 /// The path with which the kernel file includes the predicate's text.
 const INCLUDED: &str = "predicate";
 
@@ -73,6 +70,7 @@ const MAX_SHOWN: usize = 80;
 /// let even = Predicate::new("even.cuh", "bool keep(u32 number) { return number % 2 == 0; }");
 /// assert_eq!(even.path(), "even.cuh");
 /// ```
+#[doc(alias("functor", "select_op"))]
 #[derive(Clone, Debug)]
 pub struct Predicate {
     path: String,
@@ -218,7 +216,9 @@ mod sealed {
     impl Sealed for bool {}
 }
 
-/// Stream compaction on a GPU by a [`Predicate`], for items of type `T`, counts of type `W` and parameters of type `P`.
+/// Stream compaction on a GPU by a [`Predicate`] in CUDA C++. CUB: `DeviceSelect::If`; Thrust: `copy_if`.
+///
+/// Items have type `T`, counts type `W`, and parameters of the predicate type `P`.
 ///
 /// A call works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch
 /// and without flags. For n items of s bytes of which k are kept, it moves ns + ks bytes. To use another strategy, or
@@ -241,6 +241,7 @@ mod sealed {
 /// assert_eq!(cuda::download(&stream, &out)?[..3], [58, 26, 84]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSelect::If", "copy_if", "remove_if"))]
 #[derive(Debug)]
 pub struct SelectIf<T: Shared, W: CountWord = u32, P: Parameters = ()> {
     flags: Kernel<Flags<'static, T, W, P>>,
@@ -501,7 +502,7 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
                 parameters: self.parameters.passed(),
             };
             let kernel = match extent.items {
-                0..MANY_ITEMS => &self.few,
+                0..MANY_TESTED_ITEMS => &self.few,
                 _ => &self.many,
             };
             kernel.launch(stream, extent.blocks(TILE_ITEMS), args)?;

@@ -43,6 +43,7 @@ const PORTION_ITEMS: u32 = 1 << 31;
 /// assert!(workspace.bytes() < 1 << 15 && other.bytes() > 1 << 22);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("temp_storage", "d_temp_storage"))]
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) states: States,
@@ -267,8 +268,8 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with counts of
-    /// type `W` may process with this workspace. `None` means that not even a call without items may use it.
+    /// Returns the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with counts
+    /// of type `W` may process with this workspace. `None` means that not even a call without items may use it.
     pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> Option<usize> {
         // An empty buffer owns one item that it does not expose.
         let fits = |items| scratch_words(strategy, items) <= self.scratch.len().max(1);

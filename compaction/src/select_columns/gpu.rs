@@ -196,7 +196,7 @@ fn source(bytes: &[usize]) -> Result<Source> {
         .kernel::<PortionOfColumns<'static>>("select_columns_portion"))
 }
 
-/// Stream compaction of several columns on a GPU.
+/// Stream compaction of several columns on a GPU by one array of flags. Thrust: `copy_if` over a `zip_iterator`.
 ///
 /// A call takes one launch, or one for every 2³¹ items if it counts by `u64`. It allocates nothing and does not wait,
 /// so it can be captured into a CUDA graph.
@@ -228,6 +228,7 @@ fn source(bytes: &[usize]) -> Result<Source> {
 /// assert_eq!(cuda::download(&stream, &seeds_out)?, [70, 90, 0]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceSelect", "zip_iterator"))]
 #[derive(Debug)]
 pub struct SelectColumns {
     bytes: Vec<usize>,
@@ -284,8 +285,8 @@ impl SelectColumns {
     /// order, and their number to `selected[0]`.
     ///
     /// If an output is shorter than the result, all outputs receive as many items as the shortest one has room for, and
-    /// `selected[0]` is the full count. Entries behind the result keep their values. A device count larger than `flags` is clamped, and
-    /// [`Workspace::check`] reports it.
+    /// `selected[0]` is the full count. Entries behind the result keep their values. A device count larger than `flags`
+    /// is clamped, and [`Workspace::check`] reports it.
     ///
     /// Counts are `u32`, in one launch, or `u64`, in one launch for every 2³¹ items. 2³² or more items need `u64`.
     ///
@@ -422,8 +423,8 @@ impl SelectColumns {
         Ok((all(from)?, all(to)?))
     }
 
-    /// Checks the number of columns, their item sizes and the lengths of their inputs. Returns the length of the shortest
-    /// output.
+    /// Checks the number of columns, their item sizes and the lengths of their inputs. Returns the length of the
+    /// shortest output.
     fn check(&self, flags: usize, columns: &[Column<'_>]) -> Result<usize> {
         let (got, expected) = (columns.len(), self.bytes.len());
         check_len("the columns of select_columns", got, expected)?;

@@ -26,7 +26,8 @@ kernel_params! {
         workspace: InOut<u64>,
     }
 
-    /// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`, with the size of the input in items.
+    /// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`, with the size of the input in
+    /// items.
     struct Pass<'a, T: Item> {
         items: In<T>,
         width: u32,
@@ -75,6 +76,7 @@ fn source<T: Item>() -> Source {
 ///                                             5, 12, 21]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("integral_image"))]
 #[derive(Debug)]
 pub struct SummedArea<T: Item> {
     strategy: Strategy,

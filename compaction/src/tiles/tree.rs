@@ -1,5 +1,5 @@
-//! The order in which scans over tiles combine values. Twins: `kernels/by_key.cuh`, `kernels/scan_with.cu`, and for tiles
-//! `kernels/ordered_look_back.cuh`.
+//! The order in which scans over tiles combine values. Twins: `kernels/by_key.cuh`, `kernels/scan_with.cu`, and for
+//! tiles `kernels/ordered_look_back.cuh`.
 //!
 //! ```text
 //! item ─ quad (4, one by one) ─ row (32 lanes, as in an inclusive scan) ─ warp (rows, one by one)

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{Key, NAMES, Order, Workspace};
+use crate::policies::top_k::{
+    BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, ITEMS_PER_THREAD, THREAD_BYTES,
+};
 use crate::{
     Count, Result,
     arguments::{Call, ItemCount, check_range, check_room},
@@ -16,16 +19,8 @@ use crate::{
     totals,
 };
 
-/// Threads per block of both kernels.
-const BLOCK_THREADS: u32 = 512;
-/// Keys per thread of `top_k_select`.
-const ITEMS_PER_THREAD: u32 = 16;
 /// Keys of a tile of `top_k_select`.
 const TILE_ITEMS: usize = (BLOCK_THREADS * ITEMS_PER_THREAD) as usize;
-/// The largest number of blocks of `top_k_count` per multiprocessor.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 3;
-/// Bytes of keys per thread of `top_k_count` for which a grid gets another block.
-const THREAD_BYTES: usize = 64;
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 8;
 /// Number of values of a digit.
@@ -107,8 +102,8 @@ fn source<K: Key>(order: Order) -> Source {
 /// smallest. An input has fewer than 2³² keys.
 ///
 /// A call enqueues its kernels on the caller's stream and returns: for keys of 4 bytes, five launches that select, and
-/// one that sorts, or five of a radix sort for k > 512. It allocates nothing and does not wait, so it can be captured into a CUDA graph.
-/// Buffers are views that may start at any item of a larger buffer.
+/// one that sorts, or five of a radix sort for k > 512. It allocates nothing and does not wait, so it can be captured
+/// into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, top_k::{Order, TopK, Workspace}};
@@ -125,6 +120,7 @@ fn source<K: Key>(order: Order) -> Source {
 /// assert_eq!(cuda::download(&stream, &places)?, [1, 3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[doc(alias("DeviceTopK", "topk", "argpartition"))]
 #[derive(Debug)]
 pub struct TopK<K> {
     multiprocessors: u32,

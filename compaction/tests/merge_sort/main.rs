@@ -99,7 +99,7 @@ fn the_cpu_sorts_stably() {
     for len in [0, 1, 100, 40_000] {
         let players = players(len, &mut random);
         let mut out = players.clone();
-        cpu::items(&players, &mut out, by_score).unwrap();
+        cpu::items(by_score, &players, &mut out).unwrap();
         let mut expected = players;
         expected.sort_by_key(|player| std::cmp::Reverse(player.score));
         assert_equal_bytes(&expected, &out, "players");
@@ -108,7 +108,7 @@ fn the_cpu_sorts_stably() {
 
 fn the_cpu_refuses_a_short_output() {
     assert_error(
-        cpu::items(&[1, 2], &mut [0], |left, right| left < right),
+        cpu::items(|left, right| left < right, &[1, 2], &mut [0]),
         "the output of merge_sort: room for 1 items where up to 2 may be written; make it longer",
     );
 }
@@ -277,7 +277,7 @@ fn reads_its_count_from_the_device(gpu: &Gpu) {
             .unwrap();
         let taken = len.min(count);
         let mut expected = vec![guard; len];
-        cpu::items(&host[..taken], &mut expected, by_score).unwrap();
+        cpu::items(by_score, &host[..taken], &mut expected).unwrap();
         assert_equal_bytes(&expected, &download(stream, &out).unwrap(), "counted");
         assert_eq!(workspace.check(stream).is_err(), count > len, "{count}");
     }
@@ -301,7 +301,7 @@ fn replays_a_captured_call(gpu: &Gpu) {
         stream.memcpy_htod(&host, &mut input).unwrap();
         graph.launch().unwrap();
         let mut expected = host.clone();
-        cpu::items(&host, &mut expected, by_score).unwrap();
+        cpu::items(by_score, &host, &mut expected).unwrap();
         assert_equal_bytes(&expected, &download(stream, &out).unwrap(), "replayed");
     }
 }

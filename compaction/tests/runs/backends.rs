@@ -218,9 +218,9 @@ impl Backend<'_> {
             let mut out = values.to_vec();
             let identity = compaction::reduce::cpu::items(operator, &[]);
             if inclusive {
-                cpu::inclusive_scan_by_key(operator, keys, values, identity, &mut out)
+                cpu::inclusive_scan_by_key(operator, identity, keys, values, &mut out)
             } else {
-                cpu::exclusive_scan_by_key(operator, keys, values, identity, &mut out)
+                cpu::exclusive_scan_by_key(operator, identity, keys, values, &mut out)
             }
             .unwrap();
             return out;
