@@ -1,8 +1,14 @@
 //! The order of the modules is that of their declarations in `src/lib.rs`: a module imports only those above it. The
 //! order of the crates is [`CRATES`]. Inline paths such as `crate::film::Film` count as imports; paths in comments and
 //! text literals do not.
+//!
+//! In some crates, the files are also free of circles: no two of them import each other, directly or through others.
 
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// Folder and package name of each crate of the workspace. A crate depends only on those before it.
 const CRATES: [(&str, &str); 6] = [
@@ -13,6 +19,9 @@ const CRATES: [(&str, &str); 6] = [
     ("viewer", "raysieve-viewer"),
     ("cli", "raysieve-cli"),
 ];
+
+/// Folders of the crates whose files are free of circles. A module and its parts may import each other.
+const WITHOUT_CIRCLES: [&str; 2] = ["compaction", "capi"];
 
 /// A path in a source file that begins at the crate's root.
 #[derive(Debug, PartialEq)]
@@ -182,6 +191,129 @@ fn modules_import_only_those_declared_above_them() {
         }
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the paths of the `use` tree or the single path at the beginning of `code`, and its length.
+fn tree(code: &str) -> (Vec<Vec<&str>>, usize) {
+    let (mut path, mut found, mut at) = (Vec::new(), Vec::new(), 0);
+    loop {
+        at += code[at..].len() - code[at..].trim_start().len();
+        if code[at..].starts_with('{') {
+            at += 1;
+            let end = |c: char| is_word(c) || c == '{' || c == '}';
+            while let Some(next) = code[at..].find(end) {
+                at += next;
+                if code[at..].starts_with('}') {
+                    break;
+                }
+                let (inner, length) = tree(&code[at..]);
+                found.extend(inner.into_iter().map(|inner| [&path[..], &inner].concat()));
+                at += length;
+            }
+            return (found, code.len().min(at + 1));
+        }
+        let word = code[at..].split(|c| !is_word(c)).next().unwrap_or_default();
+        path.push(word);
+        at += word.len();
+        if !code[at..].starts_with("::") {
+            return (vec![path], at);
+        }
+        at += 2;
+    }
+}
+
+/// Returns the modules that each module of a crate imports, except for those that it contains or that contain it. A
+/// module is the path of its file.
+fn imported_modules(src: &Path) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let mut files = BTreeMap::new();
+    each_file(src, &mut Vec::new(), &mut |file, source| {
+        let module = if file == ["lib"] { &[] } else { file };
+        files.insert(module.to_vec(), code_only(source));
+    });
+    let imported = |module: &[String], code: &str| {
+        let starts = ["crate::", "super::"].map(|start| code.match_indices(start));
+        let starts = starts.into_iter().flatten().map(|(start, _)| start);
+        let starts = starts
+            .filter(|&start| !code[..start].ends_with(|c| is_word(c) || c == ':' || c == '$'));
+        let paths = starts.flat_map(|start| tree(&code[start..]).0);
+        let targets = paths.map(|path| {
+            let above = path.iter().take_while(|&&word| word == "super").count();
+            let (base, path) = match path[0] {
+                "crate" => (&[][..], &path[1..]),
+                _ => (
+                    &module[..module.len().saturating_sub(above)],
+                    &path[above..],
+                ),
+            };
+            let mut target = base.to_vec();
+            target.extend(path.iter().map(|&word| word.to_owned()));
+            while !files.contains_key(&target) {
+                target.pop();
+            }
+            target
+        });
+        let targets =
+            targets.filter(|target| !target.starts_with(module) && !module.starts_with(target));
+        targets.collect()
+    };
+    files
+        .iter()
+        .map(|(module, code)| (module.clone(), imported(module, code)))
+        .collect()
+}
+
+#[test]
+fn no_two_files_import_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    for folder in WITHOUT_CIRCLES {
+        let mut left = imported_modules(&root.join(folder).join("src"));
+        assert!(left.len() > 10, "{folder} has only {} files", left.len());
+        // A module that imports none of those that are left, or that none of them imports, is in no circle.
+        loop {
+            let known: BTreeSet<_> = left.keys().cloned().collect();
+            for imported in left.values_mut() {
+                imported.retain(|module| known.contains(module));
+            }
+            let needed: BTreeSet<_> = left.values().flatten().cloned().collect();
+            left.retain(|module, imported| !imported.is_empty() && needed.contains(module));
+            if left.len() == known.len() {
+                break;
+            }
+        }
+        for (module, imported) in left {
+            let imported: Vec<_> = imported.iter().map(|module| module.join("::")).collect();
+            let module = module.join("::");
+            wrong.push(format!(
+                "{folder}: {module} imports {}",
+                imported.join(", ")
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "circles of imports:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn trees_of_imports_are_paths() {
+    let code = "crate::{ Error, a::{self, b::C as D},\n e::* }; more";
+    let (paths, length) = tree(code);
+    let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+    for path in [
+        "crate::Error",
+        "crate::a::self",
+        "crate::a::b::C",
+        "crate::e::",
+    ] {
+        assert!(
+            paths.iter().any(|found| found == path),
+            "{path} is not in {paths:?}"
+        );
+    }
+    assert_eq!(&code[length..], "; more");
 }
 
 /// The renderer's contexts do not track buffers by events, so functions of cudarc would not order their uses.

@@ -13,24 +13,13 @@ use compaction::{
 use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
-    memory::{Address, CUstream_st, name_or_default, text, to_word},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    memory::{Address, CUstream_st, name_or_default, text, write_count},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{Word, with_bytes, with_number, with_word},
     workspace::Workspace,
 };
-
-/// The arguments of [`compaction_reduce_by_key`].
-struct ReduceByKeyCall {
-    keys: Address,
-    values: Address,
-    items: u64,
-    count: Address,
-    keys_out: Address,
-    values_out: Address,
-    runs: Address,
-}
 
 /// Reductions of values of type `V` by keys of type `K`, with counts of type `W`.
 struct Reductions<K: Pod, V: Item, W: CountWord> {
@@ -39,64 +28,21 @@ struct Reductions<K: Pod, V: Item, W: CountWord> {
     reduce: Option<ReduceByKey<K, V, W>>,
 }
 
-impl<K, V: Item, W: CountWord> TypedOperation for Reductions<K, V, W>
-where
-    K: Shared + Send + Sync,
-{
-    type Scratch = runs::Workspace<K, V>;
-    type Call = ReduceByKeyCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ReduceByKeyCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let keys = buffers.reads::<K>("keys", call.keys, call.items)?;
-        let values = buffers.reads::<V>("values", call.values, call.items)?;
-        let keys_out = buffers.writes::<K>("keys_out", call.keys_out, call.items)?;
-        let values_out = buffers.writes::<V>("values_out", call.values_out, call.items)?;
-        let runs = buffers.writes::<W>("runs", call.runs, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.reduce,
-                count.max(),
-                |reduce, stream, scratch| {
-                    Ok(reduce.pairs(
-                        stream,
-                        &keys.on(stream)?,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut keys_out.on(stream)?,
-                        &mut values_out.on(stream)?,
-                        &mut runs.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let (items, operator) = (count.host()?, self.operator);
-                    let (keys, values) = (keys.host(items)?, values.host(items)?);
-                    let (keys_out, values_out) = (keys_out.host()?, values_out.host()?);
-                    let kept =
-                        runs::cpu::reduce_by_key(operator, keys, values, keys_out, values_out)?;
-                    runs.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
-        }
+operation! {
+    /// The arguments of [`compaction_reduce_by_key`].
+    struct ReduceByKeyCall {}
+    impl [K: Shared + Send + Sync, V: Item, W: CountWord] Reductions<K, V, W>, scratch runs::Workspace<K, V>;
+    |this, call| kernels reduce;
+    count count: W;
+    reads keys: K, values: V;
+    writes keys_out: K, values_out: V, runs: W [1];
+    gpu |reduce, stream, scratch| {
+        reduce.pairs(stream, keys, values, count, keys_out, values_out, runs, scratch)
+    };
+    cpu |items| {
+        let kept = runs::cpu::reduce_by_key(this.operator, keys, values, keys_out, values_out)?;
+        write_count(runs, kept)
     }
-}
-
-/// The arguments of [`compaction_scan_by_key_inclusive`] if `inclusive`, and of [`compaction_scan_by_key_exclusive`]
-/// otherwise.
-struct ScanByKeyCall {
-    keys: Address,
-    values: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-    inclusive: bool,
 }
 
 /// Scans of values of type `V` by keys of type `K`, with counts of type `W`.
@@ -106,48 +52,26 @@ struct Scans<K: Pod, V: Item, W: CountWord> {
     scan: Option<ScanByKey<K, V, W>>,
 }
 
-impl<K, V: Item, W: CountWord> TypedOperation for Scans<K, V, W>
-where
-    K: Shared + Send + Sync,
-{
-    type Scratch = runs::Workspace<K, V>;
-    type Call = ScanByKeyCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ScanByKeyCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let keys = buffers.reads::<K>("keys", call.keys, call.items)?;
-        let values = buffers.reads::<V>("values", call.values, call.items)?;
-        let out = buffers.writes::<V>("out", call.out, call.items)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.scan,
-                count.max(),
-                |scan, stream, scratch: &mut runs::Workspace<K, V>| {
-                    let (keys, values) = (keys.on(stream)?, values.on(stream)?);
-                    let count = count.on(stream)?;
-                    let (count, mut out) = (count.get(), out.on(stream)?);
-                    Ok(match call.inclusive {
-                        true => scan.inclusive(stream, &keys, &values, count, &mut out, scratch),
-                        false => scan.exclusive(stream, &keys, &values, count, &mut out, scratch),
-                    }?)
-                },
-                || {
-                    let (items, operator) = (count.host()?, self.operator);
-                    let (keys, values) = (keys.host(items)?, values.host(items)?);
-                    let (initial, out) = (reduce::cpu::items(operator, &[]), out.host()?);
-                    let scan = match call.inclusive {
-                        true => runs::cpu::inclusive_scan_by_key,
-                        false => runs::cpu::exclusive_scan_by_key,
-                    };
-                    Ok(scan(operator, initial, keys, values, out)?)
-                },
-            )
-        }
+operation! {
+    /// The arguments of [`compaction_scan_by_key_inclusive`] if `inclusive`, and of [`compaction_scan_by_key_exclusive`]
+    /// otherwise.
+    struct ScanByKeyCall { inclusive: bool }
+    impl [K: Shared + Send + Sync, V: Item, W: CountWord] Scans<K, V, W>, scratch runs::Workspace<K, V>;
+    |this, call| kernels scan;
+    count count: W;
+    reads keys: K, values: V;
+    writes out: V;
+    gpu |scan, stream, scratch| match call.inclusive {
+        true => scan.inclusive(stream, keys, values, count, out, scratch),
+        false => scan.exclusive(stream, keys, values, count, out, scratch),
+    };
+    cpu |items| {
+        let initial = reduce::cpu::items(this.operator, &[]);
+        let scan = match call.inclusive {
+            true => runs::cpu::inclusive_scan_by_key,
+            false => runs::cpu::exclusive_scan_by_key,
+        };
+        Ok(scan(this.operator, initial, keys, values, out)?)
     }
 }
 
@@ -174,7 +98,7 @@ pub unsafe extern "C" fn compaction_plan_reduce_by_key(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (operator, name) = unsafe { (name_or_default("op", op)?, text("type", r#type)?) };
         let word = Word::of_bits(word_bits)?;
@@ -185,9 +109,7 @@ pub unsafe extern "C" fn compaction_plan_reduce_by_key(
             let reduce = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("reduce_by_key", Reductions { operator, reduce }))
         })))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the number of
@@ -213,17 +135,9 @@ pub unsafe extern "C" fn compaction_reduce_by_key(
     values_out: Address,
     runs: Address,
 ) -> Status {
-    let arguments = ReduceByKeyCall {
-        keys,
-        values,
-        items,
-        count,
-        keys_out,
-        values_out,
-        runs,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("reduce_by_key", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "reduce_by_key" ReduceByKeyCall {
+        keys, values, items, count, keys_out, values_out, runs
+    })
 }
 
 /// Plans scans of the values of each run of equal keys: compaction_scan_by_key_exclusive and
@@ -243,7 +157,7 @@ pub unsafe extern "C" fn compaction_plan_scan_by_key(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (operator, name) = unsafe { (name_or_default("op", op)?, text("type", r#type)?) };
         let word = Word::of_bits(word_bits)?;
@@ -252,9 +166,7 @@ pub unsafe extern "C" fn compaction_plan_scan_by_key(
             let scan = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("scan_by_key", Scans { operator, scan }))
         })))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result of a
@@ -278,16 +190,9 @@ pub unsafe extern "C" fn compaction_scan_by_key_exclusive(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = ScanByKeyCall {
-        keys,
-        values,
-        items,
-        count,
-        out,
-        inclusive: false,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("scan_by_key_exclusive", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "scan_by_key_exclusive" ScanByKeyCall {
+        keys, values, items, count, out, inclusive: false
+    })
 }
 
 /// Writes to `out`, for each item, the combination of all values in its run of equal keys up to and including its own.
@@ -307,14 +212,7 @@ pub unsafe extern "C" fn compaction_scan_by_key_inclusive(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = ScanByKeyCall {
-        keys,
-        values,
-        items,
-        count,
-        out,
-        inclusive: true,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("scan_by_key_inclusive", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "scan_by_key_inclusive" ScanByKeyCall {
+        keys, values, items, count, out, inclusive: true
+    })
 }

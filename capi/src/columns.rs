@@ -11,7 +11,7 @@ use compaction::{
 use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
-    memory::{Address, CUstream_st, check_pointer, to_word},
+    memory::{Address, CUstream_st, check_pointer, write_count},
     operation::{Site, TypedOperation, TypedPlan, call},
     plan::{Plan, make_plan},
     status::{Failure, Status, guard},
@@ -107,8 +107,7 @@ impl<W: CountWord> TypedOperation for Columns<W> {
                         of_bytes.push(cpu::Column::of_bytes(*bytes, values, out.host()?)?);
                     }
                     let kept = cpu::columns(flags.host(items)?, &mut of_bytes)?;
-                    selected.host()?[0] = to_word("items", kept)?;
-                    Ok(())
+                    write_count(selected.host()?, kept)
                 },
             )
         }
@@ -134,7 +133,7 @@ pub unsafe extern "C" fn compaction_plan_select_columns(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         check_pointer("item_bytes", item_bytes)?;
         check_columns(columns as usize)?;
         // SAFETY: not null, and the caller vouches for the length.
@@ -148,9 +147,7 @@ pub unsafe extern "C" fn compaction_plan_select_columns(
             let word = PhantomData::<fn(W)>;
             Ok(TypedPlan::new("select_columns", Columns { bytes, select, word }))
         })
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Returns a failure unless there are 1 to 8 columns.

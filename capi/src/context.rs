@@ -169,6 +169,15 @@ pub unsafe extern "C" fn compaction_close(context: *mut Context) {
     });
 }
 
+/// Loads the kernels of an operation if there is a GPU.
+pub(crate) fn loaded<K>(
+    gpu: Option<&Gpu>,
+    load: impl FnOnce(&Compiler, &Arc<CudaContext>) -> compaction::Result<K>,
+) -> Result<Option<K>, Failure> {
+    let load = |gpu: &Gpu| load(&gpu.compiler, &gpu.context);
+    Ok(gpu.map(load).transpose()?)
+}
+
 impl Backend {
     /// Makes the CUDA context current, for a scope that uses or drops parts of this backend. Returns a guard that makes
     /// the context before it current again, or `None` on the CPU.

@@ -9,114 +9,44 @@ use compaction::{
 
 use crate::{
     buffers::Buffers,
-    context::{Context, Gpu},
+    context::{Context, loaded},
     memory::{Address, CUstream_st},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{ItemSize, Word, with_item, with_word},
     workspace::Workspace,
 };
 
-/// The arguments of [`compaction_gather`].
-struct GatherCall {
-    values: Address,
-    value_items: u64,
-    indices: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-}
-
 /// Gathers of items of type `T`, with indices and counts of type `W`. `None` on the CPU.
 struct Gathers<T: Pod, W: CountWord>(Option<Gather<T, W>>);
 
-impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Gathers<T, W> {
-    type Scratch = gather::Workspace;
-    type Call = GatherCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &GatherCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.value_items)?;
-        let indices = buffers.reads::<W>("indices", call.indices, call.items)?;
-        let out = buffers.writes::<T>("out", call.out, call.items)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.0,
-                count.max(),
-                |gather, stream, scratch| {
-                    Ok(gather.items(
-                        stream,
-                        &values.on(stream)?,
-                        &indices.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let (values, items) = (values.host(values.len())?, count.host()?);
-                    Ok(cpu::gather(values, indices.host(items)?, out.host()?)?)
-                },
-            )
-        }
-    }
-}
-
-/// The arguments of [`compaction_scatter`].
-struct ScatterCall {
-    values: Address,
-    indices: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-    out_items: u64,
+operation! {
+    /// The arguments of [`compaction_gather`].
+    struct GatherCall { value_items: u64 }
+    impl [T: Shared + Send + Sync, W: CountWord] Gathers<T, W>, scratch gather::Workspace;
+    |this, call| kernels 0;
+    count count: W;
+    reads indices: W;
+    whole values: T [call.value_items];
+    writes out: T;
+    gpu |gather, stream, scratch| gather.items(stream, values, indices, count, out, scratch);
+    cpu |items| Ok(cpu::gather(values, indices, out)?)
 }
 
 /// Scatters of items of type `T`, with indices and counts of type `W`. `None` on the CPU.
 struct Scatters<T: Pod, W: CountWord>(Option<Scatter<T, W>>);
 
-impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Scatters<T, W> {
-    type Scratch = gather::Workspace;
-    type Call = ScatterCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ScatterCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.items)?;
-        let indices = buffers.reads::<W>("indices", call.indices, call.items)?;
-        let out = buffers.writes::<T>("out", call.out, call.out_items)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.0,
-                count.max(),
-                |scatter, stream, scratch| {
-                    Ok(scatter.items(
-                        stream,
-                        &values.on(stream)?,
-                        &indices.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let (values, indices) = (values.host(items)?, indices.host(items)?);
-                    Ok(cpu::scatter(values, indices, out.host()?)?)
-                },
-            )
-        }
-    }
+operation! {
+    /// The arguments of [`compaction_scatter`].
+    struct ScatterCall { out_items: u64 }
+    impl [T: Shared + Send + Sync, W: CountWord] Scatters<T, W>, scratch gather::Workspace;
+    |this, call| kernels 0;
+    count count: W;
+    reads values: T, indices: W;
+    writes out: T [call.out_items];
+    gpu |scatter, stream, scratch| scatter.items(stream, values, indices, count, out, scratch);
+    cpu |items| Ok(cpu::scatter(values, indices, out)?)
 }
 
 /// Plans gathers of items by indices: compaction_gather.
@@ -139,15 +69,12 @@ pub unsafe extern "C" fn compaction_plan_gather(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
         with_word!(word, W => with_item!(item, T => {
-            let load = |gpu: &Gpu| Gather::<T, W>::new(&gpu.compiler, &gpu.context);
-            Ok(TypedPlan::new("gather", Gathers(gpu.map(load).transpose()?)))
+            Ok(TypedPlan::new("gather", Gathers(loaded(gpu, Gather::<T, W>::new)?)))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes `values[indices[i]]` to `out[i]`, for each index i below `items`.
@@ -172,16 +99,7 @@ pub unsafe extern "C" fn compaction_gather(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = GatherCall {
-        values,
-        value_items,
-        indices,
-        items,
-        count,
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("gather", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "gather" GatherCall { values, value_items, indices, items, count, out })
 }
 
 /// Plans scatters of items by indices: compaction_scatter.
@@ -198,15 +116,12 @@ pub unsafe extern "C" fn compaction_plan_scatter(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
         with_word!(word, W => with_item!(item, T => {
-            let load = |gpu: &Gpu| Scatter::<T, W>::new(&gpu.compiler, &gpu.context);
-            Ok(TypedPlan::new("scatter", Scatters(gpu.map(load).transpose()?)))
+            Ok(TypedPlan::new("scatter", Scatters(loaded(gpu, Scatter::<T, W>::new)?)))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes `values[i]` to `out[indices[i]]`, for each index i below `items`.
@@ -231,14 +146,5 @@ pub unsafe extern "C" fn compaction_scatter(
     out: Address,
     out_items: u64,
 ) -> Status {
-    let arguments = ScatterCall {
-        values,
-        indices,
-        items,
-        count,
-        out,
-        out_items,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("scatter", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "scatter" ScatterCall { values, indices, items, count, out, out_items })
 }

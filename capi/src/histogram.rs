@@ -13,7 +13,7 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, run},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{Word, with_sample, with_word},
@@ -161,37 +161,28 @@ impl<T: Binned, W: CountWord> TypedOperation for Histograms<T, W> {
             _ => None,
         };
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.histogram,
-                count.max(),
-                |histogram, stream, scratch| {
-                    let count = count.on(stream)?;
-                    let (count, values) = (count.get(), values.on(stream)?);
-                    let mut out = out.on(stream)?;
-                    if let Some(range) = range.clone() {
-                        histogram.even(stream, &values, count, range, &mut out, scratch)?;
-                    } else if let Some(bounds) = &bounds {
-                        let bounds = bounds.on(stream)?;
-                        histogram.bounds(stream, &values, count, &bounds, &mut out, scratch)?;
-                    } else {
-                        T::keys_on_gpu(histogram, stream, &values, count, &mut out, scratch)?;
-                    }
-                    Ok(())
-                },
-                || {
-                    let (values, out) = (values.host(count.host()?)?, out.host()?);
-                    if let Some(range) = range.clone() {
-                        cpu::even(values, range, out)?;
-                    } else if let Some(bounds) = &bounds {
-                        cpu::bounds(values, bounds.host(bounds.len())?, out)?;
-                    } else {
-                        T::keys_on_cpu(values, out)?;
-                    }
-                    Ok(())
-                },
-            )
+        run! {
+            site, &self.histogram, count.max(), count;
+            reads values; writes out;
+            gpu |histogram, stream, scratch| {
+                if let Some(range) = range.clone() {
+                    histogram.even(stream, values, count, range, out, scratch)
+                } else if let Some(bounds) = &bounds {
+                    histogram.bounds(stream, values, count, &bounds.on(stream)?, out, scratch)
+                } else {
+                    return T::keys_on_gpu(histogram, stream, values, count, out, scratch);
+                }
+            };
+            cpu |items| {
+                if let Some(range) = range.clone() {
+                    cpu::even(values, range, out)?;
+                } else if let Some(bounds) = &bounds {
+                    cpu::bounds(values, bounds.host(bounds.len())?, out)?;
+                } else {
+                    T::keys_on_cpu(values, out)?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -219,7 +210,7 @@ pub unsafe extern "C" fn compaction_plan_histogram(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let name = unsafe { text("type", r#type) }?;
         let word = Word::of_bits(word_bits)?;
@@ -235,9 +226,7 @@ pub unsafe extern "C" fn compaction_plan_histogram(
             let histogram = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("histogram", Histograms { bins, histogram }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes to `out` the number of items in each of the plan's bins, which have equal widths from `lower` to before `upper`.
@@ -265,15 +254,9 @@ pub unsafe extern "C" fn compaction_histogram_even(
     upper: f64,
     out: Address,
 ) -> Status {
-    let arguments = HistogramCall {
-        values,
-        items,
-        count,
-        bins: Bins::Even(lower, upper),
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("histogram_even", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "histogram_even" HistogramCall {
+        values, items, count, bins: Bins::Even(lower, upper), out
+    })
 }
 
 /// Writes to `out` the number of items in each of the plan's bins: bin b has the items from `bounds[b]` to below
@@ -296,15 +279,9 @@ pub unsafe extern "C" fn compaction_histogram_bounds(
     bounds: Address,
     out: Address,
 ) -> Status {
-    let arguments = HistogramCall {
-        values,
-        items,
-        count,
-        bins: Bins::Bounds(bounds),
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("histogram_bounds", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "histogram_bounds" HistogramCall {
+        values, items, count, bins: Bins::Bounds(bounds), out
+    })
 }
 
 /// Writes to `out` how many items are equal to the number of each bin, counted from 0. Otherwise like
@@ -325,13 +302,5 @@ pub unsafe extern "C" fn compaction_histogram_keys(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = HistogramCall {
-        values,
-        items,
-        count,
-        bins: Bins::Keys,
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("histogram_keys", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "histogram_keys" HistogramCall { values, items, count, bins: Bins::Keys, out })
 }

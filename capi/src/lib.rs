@@ -19,6 +19,7 @@ pub mod status;
 mod memory;
 mod types;
 mod context;
+mod scratch;
 mod plan;
 mod workspace;
 mod buffers;

@@ -224,6 +224,12 @@ pub(crate) fn to_word<W: CountWord>(what: &str, items: usize) -> Result<W, Failu
         .ok_or_else(|| Failure::invalid(format!("{what}: {items} items need counts of 64 bits")))
 }
 
+/// Writes a number of items to the word of a count. Returns a failure if it does not fit.
+pub(crate) fn write_count<W: CountWord>(words: &mut [W], items: usize) -> Result<(), Failure> {
+    words[0] = to_word("items", items)?;
+    Ok(())
+}
+
 /// The ranges of memory that a call reads and writes: each with the name of its parameter, its addresses, and whether
 /// it is written.
 #[derive(Debug, Default)]

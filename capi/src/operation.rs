@@ -13,9 +13,10 @@ use compaction::{
 
 use crate::{
     memory::{CUstream_st, borrow},
-    plan::{Extent, Operation, Plan},
+    plan::{Operation, Plan},
+    scratch::{Extent, HostScratch, PlanScratch, Scratch, Variant},
     status::{Failure, Status, guard},
-    workspace::{HostScratch, PlanScratch, Scratch, Variant, Workspace},
+    workspace::Workspace,
 };
 
 /// An operation with known types, and with its kernels loaded on a GPU.
@@ -155,6 +156,133 @@ impl Site {
         unsafe { workspace.with(stream, |scratch| on_gpu(kernels, stream, scratch)) }
     }
 }
+
+/// Runs a call at a [`Site`], with its buffers borrowed: on a GPU by `gpu`, or on the CPU by `cpu`, whose parameter is the
+/// number of items. The names of `reads`, `whole`, `writes` and of the count then stand for the borrowed buffers and the
+/// count. On the CPU, those of `reads` are cut to the number of items.
+macro_rules! run {
+    (
+        $site:ident, $kernels:expr, $needed:expr, $count:ident;
+        reads $($read:ident),*; $(whole $($whole:ident),+;)? writes $($write:ident),+;
+        gpu |$operation:ident, $stream:ident, $scratch:ident $(: $scratch_type:ty)?| $gpu:expr;
+        cpu |$items:ident| $cpu:expr
+    ) => {
+        // SAFETY: the caller's duty. No buffer that is written overlaps another one.
+        unsafe {
+            $site.run(
+                $kernels,
+                $needed,
+                |$operation, $stream, $scratch $(: &mut $scratch_type)?| {
+                    let device_count = $count.on($stream)?;
+                    let $count = device_count.get();
+                    $(let $read = &$read.on($stream)?;)*
+                    $($(let $whole = &$whole.on($stream)?;)+)?
+                    $(let $write = &mut $write.on($stream)?;)+
+                    Ok($gpu?)
+                },
+                || {
+                    let $items = $count.host()?;
+                    $(let $read = $read.host($items)?;)*
+                    $($(let $whole = $whole.host(usize::MAX)?;)+)?
+                    $(let $write = $write.host()?;)+
+                    $cpu
+                },
+            )
+        }
+    };
+}
+pub(crate) use run;
+
+/// Declares the arguments of a call, and implements [`TypedOperation`] for its operation.
+///
+/// The arguments are the address of each buffer, the number of `items` and the address of their `count`, and `more`. Each
+/// buffer has a type and, unless there are `items` items, a length. `this` and `call` name the operation and the
+/// arguments in lengths and in the code of [`run!`].
+macro_rules! operation {
+    (
+        $(#[$meta:meta])*
+        struct $call_type:ident { $($more:ident: $more_type:ty),* }
+        impl [$($generics:tt)*] $operation:ty, scratch $scratch_type:ty $(, strategy $strategy:ty)?;
+        |$this:ident, $call:ident| kernels $kernels:tt;
+        count $count:ident: $word:ty;
+        reads $($read:ident: $read_type:ty),*;
+        $(whole $($whole:ident: $whole_type:ty [$whole_len:expr]),+;)?
+        writes $($write:ident: $write_type:ty $([$write_len:expr])?),+;
+        gpu |$loaded:ident, $stream:ident, $scratch:ident| $gpu:expr;
+        cpu |$items:ident| $cpu:expr
+    ) => {
+        $(#[$meta])*
+        struct $call_type {
+            items: u64,
+            count: Address,
+            $($read: Address,)*
+            $($($whole: Address,)+)?
+            $($write: Address,)+
+            $($more: $more_type,)*
+        }
+
+        impl<$($generics)*> TypedOperation for $operation {
+            type Scratch = $scratch_type;
+            type Call = $call_type;
+
+            $crate::operation::strategy!($($strategy)?);
+
+            unsafe fn run(&self, site: Site, $call: &$call_type) -> Result<(), Failure> {
+                let $this = self;
+                let mut buffers = Buffers::default();
+                let $count = buffers.count::<$word>($call.count, $call.items)?;
+                $(let $read = buffers.reads::<$read_type>(stringify!($read), $call.$read, $call.items)?;)*
+                $($(let $whole =
+                    buffers.reads::<$whole_type>(stringify!($whole), $call.$whole, $whole_len)?;)+)?
+                $(let $write = $crate::operation::written!(
+                    buffers, $call, $write, $write_type $(, $write_len)?
+                );)+
+                buffers.check_apart()?;
+                $crate::operation::run! {
+                    site, &$this.$kernels, $count.max(), $count;
+                    reads $($read),*; $(whole $($whole),+;)? writes $($write),+;
+                    gpu |$loaded, $stream, $scratch: $scratch_type| $gpu;
+                    cpu |$items| $cpu
+                }
+            }
+        }
+    };
+}
+pub(crate) use operation;
+
+/// Implements [`TypedOperation::strategy`] by the field `strategy`, or for an operation without strategies.
+macro_rules! strategy {
+    () => {
+        fn strategy(&self) {}
+    };
+    ($strategy:ty) => {
+        fn strategy(&self) -> $strategy {
+            self.strategy
+        }
+    };
+}
+pub(crate) use strategy;
+
+/// Adds a buffer that a call writes, of `items` items or of a length.
+macro_rules! written {
+    ($buffers:ident, $call:ident, $write:ident, $type:ty) => {
+        $crate::operation::written!($buffers, $call, $write, $type, $call.items)
+    };
+    ($buffers:ident, $call:ident, $write:ident, $type:ty, $len:expr) => {
+        $buffers.writes::<$type>(stringify!($write), $call.$write, $len)?
+    };
+}
+pub(crate) use written;
+
+/// Runs a call of a C function, whose name stands without `compaction_`, with arguments that are fields of a struct.
+macro_rules! call_with {
+    ($plan:ident, $workspace:ident, $stream:ident; $name:literal $call:ident { $($argument:tt)* }) => {{
+        let arguments = $call { $($argument)* };
+        // SAFETY: the caller's duty.
+        unsafe { $crate::operation::call($name, $plan, $workspace, $stream, arguments) }
+    }};
+}
+pub(crate) use call_with;
 
 /// Runs a call with arguments of type `C` on the GPU or the CPU of the plan. `called` is the name of the function without
 /// `compaction_`, with which messages begin.

@@ -11,8 +11,8 @@ use compaction::{
 use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
-    memory::{Address, CUstream_st, to_word},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    memory::{Address, CUstream_st, write_count},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation, run},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{ItemSize, Word, with_item, with_word},
@@ -53,73 +53,27 @@ impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Partitions<T, W> 
         let Some(values) = call.values else {
             let out = buffers.writes::<W>("out", call.out, call.items)?;
             buffers.check_apart()?;
-            // SAFETY: the caller's duty. No output overlaps another buffer.
-            return unsafe {
-                site.run(
-                    &self.partition,
-                    count.max(),
-                    |partition, stream, scratch| {
-                        Ok(partition.indices(
-                            stream,
-                            &flags.on(stream)?,
-                            count.on(stream)?.get(),
-                            &mut out.on(stream)?,
-                            &mut selected.on(stream)?,
-                            scratch,
-                        )?)
-                    },
-                    || {
-                        let flags = flags.host(count.host()?)?;
-                        let kept = partition::cpu::indices(flags, out.host()?)?;
-                        selected.host()?[0] = to_word("items", kept)?;
-                        Ok(())
-                    },
-                )
+            return run! {
+                site, &self.partition, count.max(), count;
+                reads flags; writes out, selected;
+                gpu |partition, stream, scratch| partition.indices(stream, flags, count, out, selected, scratch);
+                cpu |items| write_count(selected, partition::cpu::indices(flags, out)?)
             };
         };
         if !self.has_items {
-            return Err(Failure::invalid(
-                "plan: it was made for indices, with item_bytes 0",
-            ));
+            let message = "plan: it was made for indices, with item_bytes 0";
+            return Err(Failure::invalid(message));
         }
         let values = buffers.reads::<T>("values", values, call.items)?;
         let out = buffers.writes::<T>("out", call.out, call.items)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.partition,
-                count.max(),
-                |partition, stream, scratch| {
-                    Ok(partition.items(
-                        stream,
-                        &values.on(stream)?,
-                        &flags.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        &mut selected.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let (values, flags) = (values.host(items)?, flags.host(items)?);
-                    let kept = partition::cpu::items(values, flags, out.host()?)?;
-                    selected.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
+        run! {
+            site, &self.partition, count.max(), count;
+            reads values, flags; writes out, selected;
+            gpu |partition, stream, scratch| partition.items(stream, values, flags, count, out, selected, scratch);
+            cpu |items| write_count(selected, partition::cpu::items(values, flags, out)?)
         }
     }
-}
-
-/// The arguments of [`compaction_partition_classes`].
-struct ClassesCall {
-    keys: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-    starts: Address,
 }
 
 /// Partitions of indices by keys of one byte, with counts and indices of type `W`.
@@ -131,42 +85,16 @@ struct ByClass<W> {
     word: PhantomData<fn(W)>,
 }
 
-impl<W: CountWord> TypedOperation for ByClass<W> {
-    type Scratch = partition::Workspace;
-    type Call = ClassesCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ClassesCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let keys = buffers.reads::<u8>("keys", call.keys, call.items)?;
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let starts = buffers.writes::<W>("starts", call.starts, u64::from(self.classes) + 1)?;
-        let out = buffers.writes::<W>("out", call.out, call.items)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.partition,
-                count.max(),
-                |partition, stream, scratch| {
-                    Ok(partition.indices(
-                        stream,
-                        &keys.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        &mut starts.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let keys = keys.host(count.host()?)?;
-                    let (out, starts) = (out.host()?, starts.host()?);
-                    Ok(partition::cpu::classes(self.classes, keys, out, starts)?)
-                },
-            )
-        }
-    }
+operation! {
+    /// The arguments of [`compaction_partition_classes`].
+    struct ClassesCall {}
+    impl [W: CountWord] ByClass<W>, scratch partition::Workspace;
+    |this, call| kernels partition;
+    count count: W;
+    reads keys: u8;
+    writes starts: W [u64::from(this.classes) + 1], out: W;
+    gpu |partition, stream, scratch| partition.indices(stream, keys, count, out, starts, scratch);
+    cpu |items| Ok(partition::cpu::classes(this.classes, keys, out, starts)?)
 }
 
 /// Creates the operation of a plan of [`compaction_plan_partition`], with all its kernels loaded if there is a GPU.
@@ -206,16 +134,14 @@ pub unsafe extern "C" fn compaction_plan_partition(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let word = Word::of_bits(word_bits)?;
         if item_bytes == 0 {
             return with_word!(word, W => partitions::<u32, W>(gpu, false));
         }
         let item = ItemSize::of_bytes(item_bytes)?;
         with_word!(word, W => with_item!(item, T => partitions::<T, W>(gpu, true)))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Plans partitions into classes by keys of one byte: compaction_partition_classes.
@@ -235,7 +161,7 @@ pub unsafe extern "C" fn compaction_plan_partition_classes(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // Checks the number on the CPU too.
         Classes::sources(classes)?;
         let load = |gpu: &Gpu| Classes::new(&gpu.compiler, &gpu.context, classes);
@@ -244,9 +170,7 @@ pub unsafe extern "C" fn compaction_plan_partition_classes(
             let word = PhantomData::<fn(W)>;
             Ok(TypedPlan::new("partition_classes", ByClass { classes, partition, word }))
         })
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Partitions indices: writes those of the nonzero flags to `out`, and those of the zero flags behind them.
@@ -270,16 +194,9 @@ pub unsafe extern "C" fn compaction_partition_indices(
     out: Address,
     selected: Address,
 ) -> Status {
-    let arguments = PartitionCall {
-        values: None,
-        flags,
-        items,
-        count,
-        out,
-        selected,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("partition_indices", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "partition_indices" PartitionCall {
+        values: None, flags, items, count, out, selected
+    })
 }
 
 /// Partitions the items at `values`: writes those whose flag is nonzero to `out`, and the others behind them. Otherwise
@@ -300,16 +217,9 @@ pub unsafe extern "C" fn compaction_partition_items(
     out: Address,
     selected: Address,
 ) -> Status {
-    let arguments = PartitionCall {
-        values: Some(values),
-        flags,
-        items,
-        count,
-        out,
-        selected,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("partition_items", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "partition_items" PartitionCall {
+        values: Some(values), flags, items, count, out, selected
+    })
 }
 
 /// Groups indices by class: writes the indices of all keys to `out`, ordered by key. Equal keys keep their order.
@@ -334,13 +244,5 @@ pub unsafe extern "C" fn compaction_partition_classes(
     out: Address,
     starts: Address,
 ) -> Status {
-    let arguments = ClassesCall {
-        keys,
-        items,
-        count,
-        out,
-        starts,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("partition_classes", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "partition_classes" ClassesCall { keys, items, count, out, starts })
 }

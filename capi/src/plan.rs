@@ -10,52 +10,14 @@ use compaction::{
 use crate::{
     context::{Backend, Context, Gpu, KeepCurrent},
     memory::{borrow, check_pointer},
+    scratch::{Extent, HostScratch, Scratch},
     status::{Failure, Status, guard, guard_destruction},
-    workspace::{HostScratch, Scratch},
 };
 
 /// An operation with its strategy and types, and with its kernels loaded on a GPU.
 pub struct Plan {
     pub(crate) backend: Backend,
     pub(crate) operation: Box<dyn Operation>,
-}
-
-/// The number of items that a workspace is for: a length, or the (width, height) of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Extent {
-    Items(usize),
-    Table(u32, u32),
-}
-
-impl Extent {
-    /// Returns the number of items of an operation on sequences, or a failure for a table.
-    pub(crate) fn items(self) -> Result<usize, Failure> {
-        match self {
-            Self::Items(items) => Ok(items),
-            Self::Table(..) => Err(Failure::invalid(
-                "plan: only one of summed_area has workspaces for tables",
-            )),
-        }
-    }
-
-    /// Returns the number of items of a length or of a table.
-    pub(crate) fn area(self) -> usize {
-        match self {
-            Self::Items(items) => items,
-            // The product of two 32-bit numbers fits in 64 bits.
-            Self::Table(width, height) => width as usize * height as usize,
-        }
-    }
-
-    /// Returns the (width, height) of an operation on tables, or a failure for a length.
-    pub(crate) fn table(self) -> Result<(u32, u32), Failure> {
-        match self {
-            Self::Table(width, height) => Ok((width, height)),
-            Self::Items(_) => Err(Failure::invalid(
-                "plan: one of summed_area has workspaces for tables, by compaction_table_workspace_create",
-            )),
-        }
-    }
 }
 
 /// The operation of a plan. Each call downcasts to the type of its own operation.
@@ -111,7 +73,7 @@ impl Plan {
 /// # Safety
 ///
 /// `context` must be null or a context of this library, and `plan` null or point to memory for a pointer.
-pub(crate) unsafe fn make_plan<T: Operation>(
+pub(crate) unsafe fn make<T: Operation>(
     context: *const Context,
     plan: *mut *mut Plan,
     make: impl FnOnce(Option<&Gpu>) -> Result<T, Failure>,
@@ -135,6 +97,16 @@ pub(crate) unsafe fn make_plan<T: Operation>(
         Ok(())
     })
 }
+
+/// Writes a new plan, as [`make`] does, for a C function whose callers vouch for the pointers.
+macro_rules! make_plan {
+    ($context:ident, $plan:ident, |$gpu:ident| $make:expr) => {{
+        let make = |$gpu: Option<&$crate::context::Gpu>| $make;
+        // SAFETY: the caller's duty.
+        unsafe { $crate::plan::make($context, $plan, make) }
+    }};
+}
+pub(crate) use make_plan;
 
 /// Destroys a plan and unloads its kernels. Work that it enqueued must have finished, and graphs that captured it must
 /// not be launched again. Null is ignored.

@@ -11,7 +11,7 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, name_or_default, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation, run},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{Value, Word, order, with_key, with_value, with_word},
@@ -50,71 +50,28 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
         let (order, bits) = (self.parameters.order, self.parameters.bits.clone());
         let Some((values, values_out)) = call.values else {
             buffers.check_apart()?;
-            // SAFETY: the caller's duty. The output overlaps no other buffer.
-            return unsafe {
-                site.run::<_, radix_sort::Workspace<K, V::Stored>>(
-                    &self.sort,
-                    count.max(),
-                    |sort, stream, scratch| {
-                        Ok(sort.keys(
-                            stream,
-                            &keys.on(stream)?,
-                            count.on(stream)?.get(),
-                            &mut keys_out.on(stream)?,
-                            scratch,
-                        )?)
-                    },
-                    || {
-                        let keys = keys.host(count.host()?)?;
-                        Ok(radix_sort::cpu::keys(order, bits, keys, keys_out.host()?)?)
-                    },
-                )
+            return run! {
+                site, &self.sort, count.max(), count;
+                reads keys; writes keys_out;
+                gpu |sort, stream, scratch: radix_sort::Workspace<K, V::Stored>| {
+                    sort.keys(stream, keys, count, keys_out, scratch)
+                };
+                cpu |items| Ok(radix_sort::cpu::keys(order, bits, keys, keys_out)?)
             };
         };
-        if !V::EXIST {
-            return Err(Failure::invalid(
-                "plan: it was made for keys alone, with value_bytes 0",
-            ));
-        }
+        V::check_exist()?;
         let values = buffers.reads::<V::Item>("values", values, call.items)?;
         let values_out = buffers.writes::<V::Item>("values_out", values_out, call.items)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run::<_, radix_sort::Workspace<K, V::Item>>(
-                &self.sort,
-                count.max(),
-                |sort, stream, scratch| {
-                    Ok(sort.pairs(
-                        stream,
-                        &keys.on(stream)?,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut keys_out.on(stream)?,
-                        &mut values_out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let (keys, values) = (keys.host(items)?, values.host(items)?);
-                    let (keys_out, values_out) = (keys_out.host()?, values_out.host()?);
-                    Ok(radix_sort::cpu::pairs(
-                        order, bits, keys, values, keys_out, values_out,
-                    )?)
-                },
-            )
+        run! {
+            site, &self.sort, count.max(), count;
+            reads keys, values; writes keys_out, values_out;
+            gpu |sort, stream, scratch: radix_sort::Workspace<K, V::Item>| {
+                sort.pairs(stream, keys, values, count, keys_out, values_out, scratch)
+            };
+            cpu |items| Ok(radix_sort::cpu::pairs(order, bits, keys, values, keys_out, values_out)?)
         }
     }
-}
-
-/// The arguments of [`compaction_argsort`].
-struct ArgsortCall {
-    keys: Address,
-    items: u64,
-    count: Address,
-    keys_out: Address,
-    indices_out: Address,
 }
 
 /// An argsort, with indices and counts of type `W`.
@@ -124,48 +81,18 @@ struct Argsort<K, W> {
     sort: Option<RadixSort<K, W>>,
 }
 
-impl<K: Key, W: CountWord> TypedOperation for Argsort<K, W> {
-    type Scratch = radix_sort::Workspace<K, W>;
-    type Call = ArgsortCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ArgsortCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let keys = buffers.reads::<K>("keys", call.keys, call.items)?;
-        let keys_out = buffers.writes::<K>("keys_out", call.keys_out, call.items)?;
-        let indices_out = buffers.writes::<W>("indices_out", call.indices_out, call.items)?;
-        buffers.check_apart()?;
-        let (order, bits) = (self.parameters.order, self.parameters.bits.clone());
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.sort,
-                count.max(),
-                |sort, stream, scratch: &mut radix_sort::Workspace<K, W>| {
-                    Ok(sort.argsort(
-                        stream,
-                        &keys.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut keys_out.on(stream)?,
-                        &mut indices_out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let keys = keys.host(count.host()?)?;
-                    let (keys_out, indices_out) = (keys_out.host()?, indices_out.host()?);
-                    Ok(radix_sort::cpu::argsort(
-                        order,
-                        bits,
-                        keys,
-                        keys_out,
-                        indices_out,
-                    )?)
-                },
-            )
-        }
+operation! {
+    /// The arguments of [`compaction_argsort`].
+    struct ArgsortCall {}
+    impl [K: Key, W: CountWord] Argsort<K, W>, scratch radix_sort::Workspace<K, W>;
+    |this, call| kernels sort;
+    count count: W;
+    reads keys: K;
+    writes keys_out: K, indices_out: W;
+    gpu |sort, stream, scratch| sort.argsort(stream, keys, count, keys_out, indices_out, scratch);
+    cpu |items| {
+        let (order, bits) = (this.parameters.order, this.parameters.bits.clone());
+        Ok(radix_sort::cpu::argsort(order, bits, keys, keys_out, indices_out)?)
     }
 }
 
@@ -228,7 +155,7 @@ pub unsafe extern "C" fn compaction_plan_radix_sort(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (strategy, name) = unsafe {
             (
@@ -250,9 +177,7 @@ pub unsafe extern "C" fn compaction_plan_radix_sort(
             let values = PhantomData::<fn(V)>;
             Ok(TypedPlan::new("radix_sort", Sort { parameters, sort, values }))
         })))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the sorted keys to `keys_out`.
@@ -274,15 +199,7 @@ pub unsafe extern "C" fn compaction_radix_sort_keys(
     count: Address,
     keys_out: Address,
 ) -> Status {
-    let arguments = SortCall {
-        keys,
-        items,
-        count,
-        keys_out,
-        values: None,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("radix_sort_keys", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "radix_sort_keys" SortCall { keys, items, count, keys_out, values: None })
 }
 
 /// Writes the sorted keys to `keys_out`, and the value of each key to the same index of `values_out`. Otherwise like
@@ -305,15 +222,9 @@ pub unsafe extern "C" fn compaction_radix_sort_pairs(
     keys_out: Address,
     values_out: Address,
 ) -> Status {
-    let arguments = SortCall {
-        keys,
-        items,
-        count,
-        keys_out,
-        values: Some((values, values_out)),
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("radix_sort_pairs", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "radix_sort_pairs" SortCall {
+        keys, items, count, keys_out, values: Some((values, values_out))
+    })
 }
 
 /// Plans argsorts, which sort keys and return their order as indices: compaction_argsort.
@@ -338,7 +249,7 @@ pub unsafe extern "C" fn compaction_plan_argsort(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (strategy, name) = unsafe {
             (
@@ -356,9 +267,7 @@ pub unsafe extern "C" fn compaction_plan_argsort(
             let (parameters, sort) = load::<K, W>(gpu, parameters, RadixSort::prepare_argsort::<W>)?;
             Ok(TypedPlan::new("argsort", Argsort { parameters, sort }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the sorted keys to `keys_out`, and the index that each of them had among `keys` to `indices_out`. Equal keys
@@ -380,13 +289,5 @@ pub unsafe extern "C" fn compaction_argsort(
     keys_out: Address,
     indices_out: Address,
 ) -> Status {
-    let arguments = ArgsortCall {
-        keys,
-        items,
-        count,
-        keys_out,
-        indices_out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("argsort", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "argsort" ArgsortCall { keys, items, count, keys_out, indices_out })
 }

@@ -11,20 +11,12 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, name_or_default, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{Word, with_number, with_word},
     workspace::Workspace,
 };
-
-/// The arguments of [`compaction_reduce`].
-struct ReduceCall {
-    values: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-}
 
 /// A reduction of items of type `T`, with counts of type `W`.
 struct Reduction<T: Item, W: CountWord> {
@@ -33,49 +25,19 @@ struct Reduction<T: Item, W: CountWord> {
     reduce: Option<Reduce<T, W>>,
 }
 
-impl<T: Item, W: CountWord> TypedOperation for Reduction<T, W> {
-    type Scratch = reduce::Workspace;
-    type Call = ReduceCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ReduceCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.items)?;
-        let out = buffers.writes::<T>("out", call.out, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.reduce,
-                count.max(),
-                |reduce, stream, scratch| {
-                    Ok(reduce.items(
-                        stream,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let values = values.host(count.host()?)?;
-                    out.host()?[0] = reduce::cpu::items(self.operator, values);
-                    Ok(())
-                },
-            )
-        }
+operation! {
+    /// The arguments of [`compaction_reduce`].
+    struct ReduceCall {}
+    impl [T: Item, W: CountWord] Reduction<T, W>, scratch reduce::Workspace;
+    |this, call| kernels reduce;
+    count count: W;
+    reads values: T;
+    writes out: T [1];
+    gpu |reduce, stream, scratch| reduce.items(stream, values, count, out, scratch);
+    cpu |items| {
+        out[0] = reduce::cpu::items(this.operator, values);
+        Ok(())
     }
-}
-
-/// The arguments of [`compaction_arg_reduce`].
-struct ArgCall {
-    values: Address,
-    items: u64,
-    count: Address,
-    index: Address,
-    value: Address,
 }
 
 /// A search for an extreme of items of type `T`, with the index and counts of type `W`.
@@ -85,45 +47,22 @@ struct Search<T: Item, W: CountWord> {
     reduce: Option<ArgReduce<T, W>>,
 }
 
-impl<T: Item, W: CountWord> TypedOperation for Search<T, W> {
-    type Scratch = reduce::Workspace;
-    type Call = ArgCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &ArgCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.items)?;
-        let index = buffers.writes::<W>("index", call.index, 1)?;
-        let value = buffers.writes::<T>("value", call.value, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.reduce,
-                count.max(),
-                |reduce, stream, scratch| {
-                    Ok(reduce.items(
-                        stream,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut index.on(stream)?,
-                        &mut value.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let found = reduce::cpu::arg(self.extreme, values.host(count.host()?)?);
-                    let none = reduce::cpu::items(self.extreme.operator(), &[]);
-                    // Without a result, the index is the word of all ones.
-                    let (at, found) = found.unwrap_or((usize::MAX, none));
-                    index.host()?[0] = W::of_len(at);
-                    value.host()?[0] = found;
-                    Ok(())
-                },
-            )
-        }
+operation! {
+    /// The arguments of [`compaction_arg_reduce`].
+    struct ArgCall {}
+    impl [T: Item, W: CountWord] Search<T, W>, scratch reduce::Workspace;
+    |this, call| kernels reduce;
+    count count: W;
+    reads values: T;
+    writes index: W [1], value: T [1];
+    gpu |reduce, stream, scratch| reduce.items(stream, values, count, index, value, scratch);
+    cpu |items| {
+        let found = reduce::cpu::arg(this.extreme, values);
+        // Without a result, the index is the word of all ones.
+        let none = || (usize::MAX, reduce::cpu::items(this.extreme.operator(), &[]));
+        let (at, found) = found.unwrap_or_else(none);
+        (index[0], value[0]) = (W::of_len(at), found);
+        Ok(())
     }
 }
 
@@ -150,7 +89,7 @@ pub unsafe extern "C" fn compaction_plan_reduce(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (operator, name) = unsafe { (name_or_default("op", op)?, text("type", r#type)?) };
         let word = Word::of_bits(word_bits)?;
@@ -159,9 +98,7 @@ pub unsafe extern "C" fn compaction_plan_reduce(
             let reduce = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("reduce", Reduction { operator, reduce }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the combination of all items to the item at `out`: their sum, minimum or maximum.
@@ -183,14 +120,7 @@ pub unsafe extern "C" fn compaction_reduce(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = ReduceCall {
-        values,
-        items,
-        count,
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("reduce", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "reduce" ReduceCall { values, items, count, out })
 }
 
 /// Plans searches for the smallest or the largest item and its index: compaction_arg_reduce.
@@ -213,7 +143,7 @@ pub unsafe extern "C" fn compaction_plan_arg_reduce(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (extreme, name) = unsafe { (text("extreme", extreme)?, text("type", r#type)?) };
         let extreme: Extreme = extreme.parse()?;
@@ -223,9 +153,7 @@ pub unsafe extern "C" fn compaction_plan_arg_reduce(
             let reduce = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("arg_reduce", Search { extreme, reduce }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of equal
@@ -248,13 +176,5 @@ pub unsafe extern "C" fn compaction_arg_reduce(
     index: Address,
     value: Address,
 ) -> Status {
-    let arguments = ArgCall {
-        values,
-        items,
-        count,
-        index,
-        value,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("arg_reduce", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "arg_reduce" ArgCall { values, items, count, index, value })
 }

@@ -9,181 +9,63 @@ use compaction::{
 
 use crate::{
     buffers::Buffers,
-    context::{Context, Gpu},
-    memory::{Address, CUstream_st, to_word},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    context::{Context, loaded},
+    memory::{Address, CUstream_st, write_count},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{ItemSize, Word, with_bytes, with_item, with_word},
     workspace::Workspace,
 };
 
-/// The arguments of [`compaction_unique`].
-struct UniqueCall {
-    values: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-    runs: Address,
-}
-
 /// The first items of the runs of items of type `T`, with counts of type `W`. `None` on the CPU.
 struct Uniques<T: Pod, W: CountWord>(Option<Unique<T, W>>);
 
-impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Uniques<T, W> {
-    type Scratch = runs::Workspace<T>;
-    type Call = UniqueCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &UniqueCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.items)?;
-        let out = buffers.writes::<T>("out", call.out, call.items)?;
-        let runs = buffers.writes::<W>("runs", call.runs, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.0,
-                count.max(),
-                |unique, stream, scratch| {
-                    Ok(unique.items(
-                        stream,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        &mut runs.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let kept = runs::cpu::unique(values.host(count.host()?)?, out.host()?)?;
-                    runs.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
-        }
-    }
-}
-
-/// The arguments of [`compaction_unique_by_key`].
-struct UniqueByKeyCall {
-    keys: Address,
-    values: Address,
-    items: u64,
-    count: Address,
-    keys_out: Address,
-    values_out: Address,
-    runs: Address,
+operation! {
+    /// The arguments of [`compaction_unique`].
+    struct UniqueCall {}
+    impl [T: Shared + Send + Sync, W: CountWord] Uniques<T, W>, scratch runs::Workspace<T>;
+    |this, call| kernels 0;
+    count count: W;
+    reads values: T;
+    writes out: T, runs: W [1];
+    gpu |unique, stream, scratch| unique.items(stream, values, count, out, runs, scratch);
+    cpu |items| write_count(runs, runs::cpu::unique(values, out)?)
 }
 
 /// The first pairs of the runs of keys of type `K`, with counts of type `W`. `None` on the CPU.
 struct UniquePairs<K: Pod, V: Pod, W: CountWord>(Option<UniqueByKey<K, V, W>>);
 
-impl<K, V, W> TypedOperation for UniquePairs<K, V, W>
-where
-    K: Shared + Send + Sync,
-    V: Shared + Send + Sync,
-    W: CountWord,
-{
-    type Scratch = runs::Workspace<K, V>;
-    type Call = UniqueByKeyCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &UniqueByKeyCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let keys = buffers.reads::<K>("keys", call.keys, call.items)?;
-        let values = buffers.reads::<V>("values", call.values, call.items)?;
-        let keys_out = buffers.writes::<K>("keys_out", call.keys_out, call.items)?;
-        let values_out = buffers.writes::<V>("values_out", call.values_out, call.items)?;
-        let runs = buffers.writes::<W>("runs", call.runs, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.0,
-                count.max(),
-                |unique, stream, scratch| {
-                    Ok(unique.pairs(
-                        stream,
-                        &keys.on(stream)?,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut keys_out.on(stream)?,
-                        &mut values_out.on(stream)?,
-                        &mut runs.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let (keys, values) = (keys.host(items)?, values.host(items)?);
-                    let (keys_out, values_out) = (keys_out.host()?, values_out.host()?);
-                    let kept = runs::cpu::unique_by_key(keys, values, keys_out, values_out)?;
-                    runs.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
-        }
-    }
-}
-
-/// The arguments of [`compaction_run_lengths`].
-struct LengthsCall {
-    values: Address,
-    items: u64,
-    count: Address,
-    out: Address,
-    lengths: Address,
-    runs: Address,
+operation! {
+    /// The arguments of [`compaction_unique_by_key`].
+    struct UniqueByKeyCall {}
+    impl [K: Shared + Send + Sync, V: Shared + Send + Sync, W: CountWord] UniquePairs<K, V, W>,
+        scratch runs::Workspace<K, V>;
+    |this, call| kernels 0;
+    count count: W;
+    reads keys: K, values: V;
+    writes keys_out: K, values_out: V, runs: W [1];
+    gpu |unique, stream, scratch| {
+        unique.pairs(stream, keys, values, count, keys_out, values_out, runs, scratch)
+    };
+    cpu |items| write_count(runs, runs::cpu::unique_by_key(keys, values, keys_out, values_out)?)
 }
 
 /// The lengths of the runs of items of type `T`, with lengths and counts of type `W`. `None` on the CPU.
 struct Lengths<T: Pod, W: CountWord>(Option<RunLengths<T, W>>);
 
-impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Lengths<T, W> {
-    type Scratch = runs::Workspace<T>;
-    type Call = LengthsCall;
-
-    fn strategy(&self) {}
-
-    unsafe fn run(&self, site: Site, call: &LengthsCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let values = buffers.reads::<T>("values", call.values, call.items)?;
-        let out = buffers.writes::<T>("out", call.out, call.items)?;
-        let lengths = buffers.writes::<W>("lengths", call.lengths, call.items)?;
-        let runs = buffers.writes::<W>("runs", call.runs, 1)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.0,
-                count.max(),
-                |run_lengths, stream, scratch| {
-                    Ok(run_lengths.items(
-                        stream,
-                        &values.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        &mut lengths.on(stream)?,
-                        &mut runs.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let values = values.host(count.host()?)?;
-                    let kept = runs::cpu::run_lengths(values, out.host()?, lengths.host()?)?;
-                    runs.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
-        }
-    }
+operation! {
+    /// The arguments of [`compaction_run_lengths`].
+    struct LengthsCall {}
+    impl [T: Shared + Send + Sync, W: CountWord] Lengths<T, W>, scratch runs::Workspace<T>;
+    |this, call| kernels 0;
+    count count: W;
+    reads values: T;
+    writes out: T, lengths: W, runs: W [1];
+    gpu |run_lengths, stream, scratch| {
+        run_lengths.items(stream, values, count, out, lengths, runs, scratch)
+    };
+    cpu |items| write_count(runs, runs::cpu::run_lengths(values, out, lengths)?)
 }
 
 /// Plans calls that keep the first item of each run of equal items: compaction_unique.
@@ -203,15 +85,12 @@ pub unsafe extern "C" fn compaction_plan_unique(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
         with_word!(word, W => with_item!(item, T => {
-            let load = |gpu: &Gpu| Unique::<T, W>::new(&gpu.compiler, &gpu.context);
-            Ok(TypedPlan::new("unique", Uniques(gpu.map(load).transpose()?)))
+            Ok(TypedPlan::new("unique", Uniques(loaded(gpu, Unique::<T, W>::new)?)))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the first item of each run of equal items to `out`, and the number of runs to the word at `runs`.
@@ -234,15 +113,7 @@ pub unsafe extern "C" fn compaction_unique(
     out: Address,
     runs: Address,
 ) -> Status {
-    let arguments = UniqueCall {
-        values,
-        items,
-        count,
-        out,
-        runs,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("unique", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "unique" UniqueCall { values, items, count, out, runs })
 }
 
 /// Plans calls that keep the first key of each run of equal keys, with its value: compaction_unique_by_key.
@@ -263,17 +134,15 @@ pub unsafe extern "C" fn compaction_plan_unique_by_key(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let word = Word::of_bits(word_bits)?;
         with_word!(word, W => with_bytes!("key_bytes", key_bytes, K => {
             with_bytes!("value_bytes", value_bytes, V => {
-                let load = |gpu: &Gpu| UniqueByKey::<K, V, W>::new(&gpu.compiler, &gpu.context);
-                Ok(TypedPlan::new("unique_by_key", UniquePairs(gpu.map(load).transpose()?)))
+                let unique = UniquePairs(loaded(gpu, UniqueByKey::<K, V, W>::new)?);
+                Ok(TypedPlan::new("unique_by_key", unique))
             })
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the first key of each run of equal keys to `keys_out`, its value to `values_out`, and the number of runs to the
@@ -298,17 +167,9 @@ pub unsafe extern "C" fn compaction_unique_by_key(
     values_out: Address,
     runs: Address,
 ) -> Status {
-    let arguments = UniqueByKeyCall {
-        keys,
-        values,
-        items,
-        count,
-        keys_out,
-        values_out,
-        runs,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("unique_by_key", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "unique_by_key" UniqueByKeyCall {
+        keys, values, items, count, keys_out, values_out, runs
+    })
 }
 
 /// Plans calls that count the items of each run of equal items: compaction_run_lengths.
@@ -328,15 +189,12 @@ pub unsafe extern "C" fn compaction_plan_run_lengths(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
         with_word!(word, W => with_item!(item, T => {
-            let load = |gpu: &Gpu| RunLengths::<T, W>::new(&gpu.compiler, &gpu.context);
-            Ok(TypedPlan::new("run_lengths", Lengths(gpu.map(load).transpose()?)))
+            Ok(TypedPlan::new("run_lengths", Lengths(loaded(gpu, RunLengths::<T, W>::new)?)))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the first item of each run of equal items to `out`, the number of its items to `lengths`, and the number of runs
@@ -359,14 +217,5 @@ pub unsafe extern "C" fn compaction_run_lengths(
     lengths: Address,
     runs: Address,
 ) -> Status {
-    let arguments = LengthsCall {
-        values,
-        items,
-        count,
-        out,
-        lengths,
-        runs,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("run_lengths", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "run_lengths" LengthsCall { values, items, count, out, lengths, runs })
 }

@@ -11,7 +11,7 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, name_or_default, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, run},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{Word, with_number, with_word},
@@ -53,43 +53,35 @@ impl<T: Item, W: CountWord> TypedOperation for Scans<T, W> {
             false => Some(buffers.reads::<T>("values", call.values, call.items)?),
         };
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.scan,
-                count.max(),
-                |scan, stream, scratch: &mut scan::Workspace<T>| {
-                    let count = count.on(stream)?;
-                    let (count, mut out) = (count.get(), out.on(stream)?);
-                    let Some(values) = &values else {
-                        return Ok(match call.inclusive {
-                            true => scan.inclusive_in_place(stream, &mut out, count, scratch),
-                            false => scan.exclusive_in_place(stream, &mut out, count, scratch),
-                        }?);
-                    };
-                    let values = values.on(stream)?;
-                    Ok(match call.inclusive {
-                        true => scan.inclusive(stream, &values, count, &mut out, scratch),
-                        false => scan.exclusive(stream, &values, count, &mut out, scratch),
-                    }?)
-                },
-                || {
-                    let (items, operator) = (count.host()?, self.operator);
-                    let out = &mut out.host()?[..items];
-                    let Some(values) = &values else {
-                        match call.inclusive {
-                            true => scan::cpu::inclusive_in_place(operator, out),
-                            false => scan::cpu::exclusive_in_place(operator, out),
-                        }
-                        return Ok(());
-                    };
-                    let values = values.host(items)?;
-                    Ok(match call.inclusive {
-                        true => scan::cpu::inclusive(operator, values, out),
-                        false => scan::cpu::exclusive(operator, values, out),
-                    }?)
-                },
-            )
+        let (scan, needed) = (&self.scan, count.max());
+        let Some(values) = &values else {
+            return run! {
+                site, scan, needed, count;
+                reads; writes out;
+                gpu |scan, stream, scratch: scan::Workspace<T>| match call.inclusive {
+                    true => scan.inclusive_in_place(stream, out, count, scratch),
+                    false => scan.exclusive_in_place(stream, out, count, scratch),
+                };
+                cpu |items| {
+                    match call.inclusive {
+                        true => scan::cpu::inclusive_in_place(self.operator, &mut out[..items]),
+                        false => scan::cpu::exclusive_in_place(self.operator, &mut out[..items]),
+                    }
+                    Ok(())
+                }
+            };
+        };
+        run! {
+            site, scan, needed, count;
+            reads values; writes out;
+            gpu |scan, stream, scratch: scan::Workspace<T>| match call.inclusive {
+                true => scan.inclusive(stream, values, count, out, scratch),
+                false => scan.exclusive(stream, values, count, out, scratch),
+            };
+            cpu |items| Ok(match call.inclusive {
+                true => scan::cpu::inclusive(self.operator, values, out),
+                false => scan::cpu::exclusive(self.operator, values, out),
+            }?)
         }
     }
 }
@@ -118,7 +110,7 @@ pub unsafe extern "C" fn compaction_plan_scan(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (strategy, operator, name) = unsafe {
             (
@@ -133,9 +125,7 @@ pub unsafe extern "C" fn compaction_plan_scan(
             let scan = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("scan", Scans { operator, strategy, scan }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes to `out`, for each item, the combination of all items before it. The first result is the identity of the
@@ -159,15 +149,7 @@ pub unsafe extern "C" fn compaction_scan_exclusive(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = ScanCall {
-        values,
-        items,
-        count,
-        out,
-        inclusive: false,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("scan_exclusive", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "scan_exclusive" ScanCall { values, items, count, out, inclusive: false })
 }
 
 /// Writes to `out`, for each item, the combination of all items up to and including it. Otherwise like
@@ -186,13 +168,5 @@ pub unsafe extern "C" fn compaction_scan_inclusive(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = ScanCall {
-        values,
-        items,
-        count,
-        out,
-        inclusive: true,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("scan_inclusive", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "scan_inclusive" ScanCall { values, items, count, out, inclusive: true })
 }

@@ -11,9 +11,9 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, name_or_default, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, run},
     plan::{Plan, make_plan},
-    segments::Segments,
+    segments::{Segments, first},
     status::{Failure, Status},
     types::{Word, with_number, with_word},
     workspace::Workspace,
@@ -50,38 +50,20 @@ impl<T: Item, W: CountWord> TypedOperation for Reductions<T, W> {
         let offsets = call.segments.offsets::<W>(&mut buffers)?;
         let out = buffers.writes::<T>("out", call.out, segments)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. The output overlaps no other buffer.
-        unsafe {
-            site.run(
-                &self.reduce,
-                values.len(),
-                |reduce, stream, scratch: &mut segmented_reduce::Workspace<T>| {
-                    let count = count.on(stream)?;
-                    let (count, values) = (count.get(), values.on(stream)?);
-                    let mut out = out.on(stream)?;
-                    Ok(match &offsets {
-                        Some(offsets) => {
-                            let offsets = offsets.on(stream)?;
-                            reduce.by_offsets(stream, &values, &offsets, count, &mut out, scratch)
-                        }
-                        None => reduce.of_length(stream, &values, count, length, &mut out, scratch),
-                    }?)
-                },
-                || {
-                    let (segments, operator) = (count.host()?, self.operator);
-                    Ok(match &offsets {
-                        Some(offsets) => {
-                            let offsets = offsets.host(segments + 1)?;
-                            let values = values.host(values.len())?;
-                            cpu::by_offsets(operator, values, offsets, out.host()?)
-                        }
-                        None => {
-                            let values = values.host(segments.saturating_mul(length))?;
-                            cpu::of_length(operator, values, length, out.host()?)
-                        }
-                    }?)
-                },
-            )
+        run! {
+            site, &self.reduce, values.len(), count;
+            reads; whole values; writes out;
+            gpu |reduce, stream, scratch: segmented_reduce::Workspace<T>| match &offsets {
+                Some(offsets) => {
+                    let offsets = &offsets.on(stream)?;
+                    reduce.by_offsets(stream, values, offsets, count, out, scratch)
+                }
+                None => reduce.of_length(stream, values, count, length, out, scratch),
+            };
+            cpu |segments| Ok(match &offsets {
+                Some(offsets) => cpu::by_offsets(self.operator, values, offsets.host(segments + 1)?, out),
+                None => cpu::of_length(self.operator, first(values, segments, length), length, out),
+            }?)
         }
     }
 }
@@ -108,7 +90,7 @@ pub unsafe extern "C" fn compaction_plan_segmented_reduce(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (operator, name) = unsafe { (name_or_default("op", op)?, text("type", r#type)?) };
         let word = Word::of_bits(word_bits)?;
@@ -119,9 +101,7 @@ pub unsafe extern "C" fn compaction_plan_segmented_reduce(
             let reduce = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("segmented_reduce", Reductions { operator, reduce }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the combination of the items of each segment to `out`: segment s has the items from `offsets[s]` to before
@@ -150,23 +130,10 @@ pub unsafe extern "C" fn compaction_segmented_reduce_by_offsets(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = SegmentedReduceCall {
-        values,
-        items,
-        segments: Segments::Between { offsets, segments },
-        count,
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe {
-        call(
-            "segmented_reduce_by_offsets",
-            plan,
-            workspace,
-            stream,
-            arguments,
-        )
-    }
+    let segments = Segments::Between { offsets, segments };
+    call_with!(plan, workspace, stream; "segmented_reduce_by_offsets" SegmentedReduceCall {
+        values, items, segments, count, out
+    })
 }
 
 /// Writes the combination of the items of each segment to `out`, where each segment has `length` items. Otherwise like
@@ -189,21 +156,8 @@ pub unsafe extern "C" fn compaction_segmented_reduce_of_length(
     count: Address,
     out: Address,
 ) -> Status {
-    let arguments = SegmentedReduceCall {
-        values,
-        items,
-        segments: Segments::OfLength(length),
-        count,
-        out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe {
-        call(
-            "segmented_reduce_of_length",
-            plan,
-            workspace,
-            stream,
-            arguments,
-        )
-    }
+    let segments = Segments::OfLength(length);
+    call_with!(plan, workspace, stream; "segmented_reduce_of_length" SegmentedReduceCall {
+        values, items, segments, count, out
+    })
 }

@@ -11,9 +11,9 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, run},
     plan::{Plan, make_plan},
-    segments::Segments,
+    segments::{Segments, first},
     status::{Failure, Status},
     types::{Value, Word, order, with_key, with_value, with_word},
     workspace::Workspace,
@@ -54,91 +54,46 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
         let keys_out = buffers.writes::<K>("keys_out", call.keys_out, call.items)?;
         let Some((values, values_out)) = call.values else {
             buffers.check_apart()?;
-            // SAFETY: the caller's duty. The output overlaps no other buffer.
-            return unsafe {
-                site.run(
-                    &self.sort,
-                    keys.len(),
-                    |sort, stream, scratch: &mut segmented_sort::Workspace<K, V::Stored>| {
-                        let count = count.on(stream)?;
-                        let (count, keys) = (count.get(), keys.on(stream)?);
-                        let out = &mut keys_out.on(stream)?;
-                        Ok(match &offsets {
-                            Some(offsets) => {
-                                let offsets = offsets.on(stream)?;
-                                sort.keys_by_offsets(stream, &keys, &offsets, count, out, scratch)
-                            }
-                            None => sort.keys_of_length(stream, &keys, count, length, out, scratch),
-                        }?)
-                    },
-                    || {
-                        let (segments, out) = (count.host()?, keys_out.host()?);
-                        Ok(match &offsets {
-                            Some(offsets) => {
-                                let keys = keys.host(keys.len())?;
-                                cpu::keys_by_offsets(order, keys, offsets.host(segments + 1)?, out)
-                            }
-                            None => {
-                                let keys = keys.host(segments.saturating_mul(length))?;
-                                cpu::keys_of_length(order, keys, length, out)
-                            }
-                        }?)
-                    },
-                )
+            return run! {
+                site, &self.sort, keys.len(), count;
+                reads; whole keys; writes keys_out;
+                gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::Stored>| match &offsets {
+                    Some(offsets) => {
+                        let offsets = &offsets.on(stream)?;
+                        sort.keys_by_offsets(stream, keys, offsets, count, keys_out, scratch)
+                    }
+                    None => sort.keys_of_length(stream, keys, count, length, keys_out, scratch),
+                };
+                cpu |segments| Ok(match &offsets {
+                    Some(offsets) => cpu::keys_by_offsets(order, keys, offsets.host(segments + 1)?, keys_out),
+                    None => cpu::keys_of_length(order, first(keys, segments, length), length, keys_out),
+                }?)
             };
         };
-        if !V::EXIST {
-            return Err(Failure::invalid(
-                "plan: it was made for keys alone, with value_bytes 0",
-            ));
-        }
+        V::check_exist()?;
         let values = buffers.reads::<V::Item>("values", values, call.items)?;
         let values_out = buffers.writes::<V::Item>("values_out", values_out, call.items)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.sort,
-                keys.len(),
-                |sort, stream, scratch: &mut segmented_sort::Workspace<K, V::Item>| {
-                    let count = count.on(stream)?;
-                    let count = count.get();
-                    let (keys, values) = (keys.on(stream)?, values.on(stream)?);
-                    let (out, values_out) =
-                        (&mut keys_out.on(stream)?, &mut values_out.on(stream)?);
-                    Ok(match &offsets {
-                        Some(offsets) => sort.pairs_by_offsets(
-                            stream,
-                            &keys,
-                            &values,
-                            &offsets.on(stream)?,
-                            count,
-                            out,
-                            values_out,
-                            scratch,
-                        ),
-                        None => sort.pairs_of_length(
-                            stream, &keys, &values, count, length, out, values_out, scratch,
-                        ),
-                    }?)
-                },
-                || {
-                    let segments = count.host()?;
-                    let (out, values_out) = (keys_out.host()?, values_out.host()?);
-                    Ok(match &offsets {
-                        Some(offsets) => {
-                            let (keys, values) = (keys.host(keys.len())?, values.host(keys.len())?);
-                            let offsets = offsets.host(segments + 1)?;
-                            cpu::pairs_by_offsets(order, keys, values, offsets, out, values_out)
-                        }
-                        None => {
-                            let items = segments.saturating_mul(length);
-                            let (keys, values) = (keys.host(items)?, values.host(items)?);
-                            cpu::pairs_of_length(order, keys, values, length, out, values_out)
-                        }
-                    }?)
-                },
-            )
+        run! {
+            site, &self.sort, keys.len(), count;
+            reads; whole keys, values; writes keys_out, values_out;
+            gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::Item>| match &offsets {
+                Some(offsets) => {
+                    let offsets = &offsets.on(stream)?;
+                    sort.pairs_by_offsets(stream, keys, values, offsets, count, keys_out, values_out, scratch)
+                }
+                None => sort.pairs_of_length(stream, keys, values, count, length, keys_out, values_out, scratch),
+            };
+            cpu |segments| Ok(match &offsets {
+                Some(offsets) => {
+                    let offsets = offsets.host(segments + 1)?;
+                    cpu::pairs_by_offsets(order, keys, values, offsets, keys_out, values_out)
+                }
+                None => {
+                    let (keys, values) = (first(keys, segments, length), first(values, segments, length));
+                    cpu::pairs_of_length(order, keys, values, length, keys_out, values_out)
+                }
+            }?)
         }
     }
 }
@@ -169,7 +124,7 @@ pub unsafe extern "C" fn compaction_plan_segmented_sort(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let name = unsafe { text("type", r#type) }?;
         let (word, order) = (Word::of_bits(word_bits)?, order(descending));
@@ -184,9 +139,7 @@ pub unsafe extern "C" fn compaction_plan_segmented_sort(
             let (sort, values) = (gpu.map(load).transpose()?, PhantomData::<fn(V)>);
             Ok(TypedPlan::new("segmented_sort", Sort { order, sort, values }))
         })))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the keys of each segment to `keys_out`, sorted: segment s has the keys from `offsets[s]` to before
@@ -214,16 +167,9 @@ pub unsafe extern "C" fn compaction_segmented_sort_keys_by_offsets(
     count: Address,
     keys_out: Address,
 ) -> Status {
-    let arguments = SegmentedSortCall {
-        keys,
-        items,
-        segments: Segments::Between { offsets, segments },
-        count,
-        keys_out,
-        values: None,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("segmented_sort", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "segmented_sort" SegmentedSortCall {
+        keys, items, segments: Segments::Between { offsets, segments }, count, keys_out, values: None
+    })
 }
 
 /// Writes the keys of each segment to `keys_out`, sorted, where each segment has `length` keys. Otherwise like
@@ -246,16 +192,9 @@ pub unsafe extern "C" fn compaction_segmented_sort_keys_of_length(
     count: Address,
     keys_out: Address,
 ) -> Status {
-    let arguments = SegmentedSortCall {
-        keys,
-        items,
-        segments: Segments::OfLength(length),
-        count,
-        keys_out,
-        values: None,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("segmented_sort", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "segmented_sort" SegmentedSortCall {
+        keys, items, segments: Segments::OfLength(length), count, keys_out, values: None
+    })
 }
 
 /// Sorts the keys of each segment, and writes the value of each key to the same index of `values_out`. Otherwise like
@@ -280,16 +219,9 @@ pub unsafe extern "C" fn compaction_segmented_sort_pairs_by_offsets(
     keys_out: Address,
     values_out: Address,
 ) -> Status {
-    let arguments = SegmentedSortCall {
-        keys,
-        items,
-        segments: Segments::Between { offsets, segments },
-        count,
-        keys_out,
-        values: Some((values, values_out)),
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("segmented_sort", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "segmented_sort" SegmentedSortCall {
+        keys, items, segments: Segments::Between { offsets, segments }, count, keys_out, values: Some((values, values_out))
+    })
 }
 
 /// Sorts the keys of each segment of `length` keys, and writes the value of each key to the same index of `values_out`.
@@ -313,14 +245,7 @@ pub unsafe extern "C" fn compaction_segmented_sort_pairs_of_length(
     keys_out: Address,
     values_out: Address,
 ) -> Status {
-    let arguments = SegmentedSortCall {
-        keys,
-        items,
-        segments: Segments::OfLength(length),
-        count,
-        keys_out,
-        values: Some((values, values_out)),
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("segmented_sort", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "segmented_sort" SegmentedSortCall {
+        keys, items, segments: Segments::OfLength(length), count, keys_out, values: Some((values, values_out))
+    })
 }

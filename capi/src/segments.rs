@@ -40,3 +40,8 @@ impl Segments {
         }
     }
 }
+
+/// Returns the items of the first segments of equal lengths.
+pub(crate) fn first<T>(items: &[T], segments: usize, length: usize) -> &[T] {
+    &items[..items.len().min(segments.saturating_mul(length))]
+}

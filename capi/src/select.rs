@@ -11,8 +11,8 @@ use compaction::{
 use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
-    memory::{Address, CUstream_st, name_or_default, to_word},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    memory::{Address, CUstream_st, name_or_default, write_count},
+    operation::{Site, TypedOperation, TypedPlan, call_with, operation, run},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::{ItemSize, Word, with_item, with_word},
@@ -56,73 +56,27 @@ impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Selects<T, W> {
         let Some(values) = call.values else {
             let out = buffers.writes::<W>("out", call.out, call.items)?;
             buffers.check_apart()?;
-            // SAFETY: the caller's duty. No output overlaps another buffer.
-            return unsafe {
-                site.run(
-                    &self.select,
-                    count.max(),
-                    |select, stream, scratch| {
-                        Ok(select.indices(
-                            stream,
-                            &flags.on(stream)?,
-                            count.on(stream)?.get(),
-                            &mut out.on(stream)?,
-                            &mut selected.on(stream)?,
-                            scratch,
-                        )?)
-                    },
-                    || {
-                        let flags = flags.host(count.host()?)?;
-                        let kept = select::cpu::indices(self.strategy, flags, out.host()?)?;
-                        selected.host()?[0] = to_word("items", kept)?;
-                        Ok(())
-                    },
-                )
+            return run! {
+                site, &self.select, count.max(), count;
+                reads flags; writes out, selected;
+                gpu |select, stream, scratch| select.indices(stream, flags, count, out, selected, scratch);
+                cpu |items| write_count(selected, select::cpu::indices(self.strategy, flags, out)?)
             };
         };
         if !self.has_items {
-            return Err(Failure::invalid(
-                "plan: it was made for indices, with item_bytes 0",
-            ));
+            let message = "plan: it was made for indices, with item_bytes 0";
+            return Err(Failure::invalid(message));
         }
         let values = buffers.reads::<T>("values", values, call.items)?;
         let out = buffers.writes::<T>("out", call.out, call.items)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.select,
-                count.max(),
-                |select, stream, scratch| {
-                    Ok(select.items(
-                        stream,
-                        &values.on(stream)?,
-                        &flags.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut out.on(stream)?,
-                        &mut selected.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let (values, flags) = (values.host(items)?, flags.host(items)?);
-                    let kept = select::cpu::items(self.strategy, values, flags, out.host()?)?;
-                    selected.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
+        run! {
+            site, &self.select, count.max(), count;
+            reads values, flags; writes out, selected;
+            gpu |select, stream, scratch| select.items(stream, values, flags, count, out, selected, scratch);
+            cpu |items| write_count(selected, select::cpu::items(self.strategy, values, flags, out)?)
         }
     }
-}
-
-/// The arguments of [`compaction_select_in_place`].
-struct InPlaceCall {
-    values: Address,
-    flags: Address,
-    items: u64,
-    count: Address,
-    selected: Address,
 }
 
 /// Selections of items of type `T` that move to the front of their buffer, with counts of type `W`.
@@ -133,46 +87,16 @@ struct InPlace<T, W> {
     types: PhantomData<fn(T, W)>,
 }
 
-impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for InPlace<T, W> {
-    type Scratch = select::Workspace;
-    type Call = InPlaceCall;
-
-    fn strategy(&self) -> Strategy {
-        self.strategy
-    }
-
-    unsafe fn run(&self, site: Site, call: &InPlaceCall) -> Result<(), Failure> {
-        let mut buffers = Buffers::default();
-        let flags = buffers.reads::<u8>("flags", call.flags, call.items)?;
-        let count = buffers.count::<W>(call.count, call.items)?;
-        let selected = buffers.writes::<W>("selected", call.selected, 1)?;
-        let values = buffers.writes::<T>("values", call.values, call.items)?;
-        buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.select,
-                count.max(),
-                |select, stream, scratch| {
-                    Ok(select.in_place(
-                        stream,
-                        &mut values.on(stream)?,
-                        &flags.on(stream)?,
-                        count.on(stream)?.get(),
-                        &mut selected.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let items = count.host()?;
-                    let values = &mut values.host()?[..items];
-                    let kept = select::cpu::in_place(self.strategy, values, flags.host(items)?)?;
-                    selected.host()?[0] = to_word("items", kept)?;
-                    Ok(())
-                },
-            )
-        }
-    }
+operation! {
+    /// The arguments of [`compaction_select_in_place`].
+    struct InPlaceCall {}
+    impl [T: Shared + Send + Sync, W: CountWord] InPlace<T, W>, scratch select::Workspace, strategy Strategy;
+    |this, call| kernels select;
+    count count: W;
+    reads flags: u8;
+    writes selected: W [1], values: T;
+    gpu |select, stream, scratch| select.in_place(stream, values, flags, count, selected, scratch);
+    cpu |items| write_count(selected, select::cpu::in_place(this.strategy, &mut values[..items], flags)?)
 }
 
 /// Creates the operation of a plan of [`compaction_plan_select`], with all its kernels loaded if there is a GPU.
@@ -218,7 +142,7 @@ pub unsafe extern "C" fn compaction_plan_select(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let strategy = unsafe { name_or_default("strategy", strategy) }?;
         let word = Word::of_bits(word_bits)?;
@@ -227,9 +151,7 @@ pub unsafe extern "C" fn compaction_plan_select(
         }
         let item = ItemSize::of_bytes(item_bytes)?;
         with_word!(word, W => with_item!(item, T => selects::<T, W>(gpu, strategy, true)))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Plans selections of flagged items that move to the front of their own buffer: compaction_select_in_place.
@@ -251,7 +173,7 @@ pub unsafe extern "C" fn compaction_plan_select_in_place(
     word_bits: u32,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let strategy = unsafe { name_or_default("strategy", strategy) }?;
         let (word, item) = (Word::of_bits(word_bits)?, ItemSize::of_bytes(item_bytes)?);
@@ -264,9 +186,7 @@ pub unsafe extern "C" fn compaction_plan_select_in_place(
             let (select, types) = (gpu.map(load).transpose()?, PhantomData::<fn(T, W)>);
             Ok(TypedPlan::new("select_in_place", InPlace { strategy, select, types }))
         }))
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Selects the indices of the nonzero flags.
@@ -293,16 +213,9 @@ pub unsafe extern "C" fn compaction_select_indices(
     out: Address,
     selected: Address,
 ) -> Status {
-    let arguments = SelectCall {
-        values: None,
-        flags,
-        items,
-        count,
-        out,
-        selected,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("select_indices", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "select_indices" SelectCall {
+        values: None, flags, items, count, out, selected
+    })
 }
 
 /// Selects the items whose flag is nonzero. Otherwise like compaction_select_indices.
@@ -325,16 +238,9 @@ pub unsafe extern "C" fn compaction_select_items(
     out: Address,
     selected: Address,
 ) -> Status {
-    let arguments = SelectCall {
-        values: Some(values),
-        flags,
-        items,
-        count,
-        out,
-        selected,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("select_items", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "select_items" SelectCall {
+        values: Some(values), flags, items, count, out, selected
+    })
 }
 
 /// Moves the items whose flag is nonzero to the front of `values`. Otherwise like compaction_select_indices.
@@ -355,13 +261,5 @@ pub unsafe extern "C" fn compaction_select_in_place(
     count: Address,
     selected: Address,
 ) -> Status {
-    let arguments = InPlaceCall {
-        values,
-        flags,
-        items,
-        count,
-        selected,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("select_in_place", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "select_in_place" InPlaceCall { values, flags, items, count, selected })
 }

@@ -11,7 +11,7 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, name_or_default, text},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with},
     plan::{Plan, make_plan},
     status::{Failure, Status},
     types::with_number,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn compaction_plan_summed_area(
     r#type: *const c_char,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let (strategy, name) = unsafe {
             (
@@ -99,9 +99,7 @@ pub unsafe extern "C" fn compaction_plan_summed_area(
             let table = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("summed_area", Tables { strategy, table }))
         })
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes to `out`, for each item, the sum of the rectangle of items from the first item to it, inclusive.
@@ -123,7 +121,5 @@ pub unsafe extern "C" fn compaction_summed_area(
     out: Address,
 ) -> Status {
     let size = (width, height);
-    let arguments = TableCall { values, size, out };
-    // SAFETY: the caller's duty.
-    unsafe { call("summed_area", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "summed_area" TableCall { values, size, out })
 }

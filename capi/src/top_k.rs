@@ -8,11 +8,12 @@ use crate::{
     buffers::Buffers,
     context::{Context, Gpu},
     memory::{Address, CUstream_st, text, to_len},
-    operation::{Site, TypedOperation, TypedPlan, call},
+    operation::{Site, TypedOperation, TypedPlan, call_with, run},
     plan::{Plan, make_plan},
+    scratch::MaxK,
     status::{Failure, Status},
     types::{order, with_key},
-    workspace::{MaxK, Workspace},
+    workspace::Workspace,
 };
 
 /// The arguments of [`compaction_top_k`].
@@ -56,29 +57,16 @@ impl<K: Key> TypedOperation for TopKeys<K> {
         let keys_out = buffers.writes::<K>("keys_out", call.keys_out, found)?;
         let indices_out = buffers.writes::<u32>("indices_out", call.indices_out, found)?;
         buffers.check_apart()?;
-        // SAFETY: the caller's duty. No output overlaps another buffer.
-        unsafe {
-            site.run(
-                &self.select,
-                count.max(),
-                |select, stream, scratch| {
-                    Ok(select.keys_and_indices(
-                        stream,
-                        &keys.on(stream)?,
-                        count.on(stream)?.get(),
-                        k,
-                        &mut keys_out.on(stream)?,
-                        &mut indices_out.on(stream)?,
-                        scratch,
-                    )?)
-                },
-                || {
-                    let keys = keys.host(count.host()?)?;
-                    let (keys_out, indices_out) = (keys_out.host()?, indices_out.host()?);
-                    top_k::cpu::keys_and_indices(self.order, keys, k, keys_out, indices_out)?;
-                    Ok(())
-                },
-            )
+        run! {
+            site, &self.select, count.max(), count;
+            reads keys; writes keys_out, indices_out;
+            gpu |select, stream, scratch| {
+                select.keys_and_indices(stream, keys, count, k, keys_out, indices_out, scratch)
+            };
+            cpu |items| {
+                top_k::cpu::keys_and_indices(self.order, keys, k, keys_out, indices_out)?;
+                Ok(())
+            }
         }
     }
 }
@@ -103,7 +91,7 @@ pub unsafe extern "C" fn compaction_plan_top_k(
     max_k: u64,
     plan: *mut *mut Plan,
 ) -> Status {
-    let make = |gpu: Option<&Gpu>| {
+    make_plan!(context, plan, |gpu| {
         // SAFETY: the caller's duty.
         let name = unsafe { text("type", r#type) }?;
         let (order, max_k) = (order(descending), to_len(max_k)?);
@@ -112,9 +100,7 @@ pub unsafe extern "C" fn compaction_plan_top_k(
             let select = gpu.map(load).transpose()?;
             Ok(TypedPlan::new("top_k", TopKeys { order, max_k, select }))
         })
-    };
-    // SAFETY: the caller's duty.
-    unsafe { make_plan(context, plan, make) }
+    })
 }
 
 /// Writes the first `k` keys in sort order to `keys_out`, sorted, and the index that each of them had to `indices_out`. Of
@@ -140,14 +126,5 @@ pub unsafe extern "C" fn compaction_top_k(
     keys_out: Address,
     indices_out: Address,
 ) -> Status {
-    let arguments = TopKCall {
-        keys,
-        items,
-        count,
-        k,
-        keys_out,
-        indices_out,
-    };
-    // SAFETY: the caller's duty.
-    unsafe { call("top_k", plan, workspace, stream, arguments) }
+    call_with!(plan, workspace, stream; "top_k" TopKCall { keys, items, count, k, keys_out, indices_out })
 }

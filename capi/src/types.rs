@@ -181,6 +181,15 @@ pub(crate) trait Value: 'static {
     type Item: Shared + Send + Sync;
     /// Whether there are values.
     const EXIST: bool;
+
+    /// Returns a failure for a sort of keys alone.
+    fn check_exist() -> Result<(), Failure> {
+        if Self::EXIST {
+            return Ok(());
+        }
+        let message = "plan: it was made for keys alone, with value_bytes 0";
+        Err(Failure::invalid(message))
+    }
 }
 
 impl Value for () {

@@ -28,6 +28,42 @@ pub(crate) struct Call {
 
 pub(crate) const LEN: usize = 8;
 
+/// Builds a [`Call`] of a method of an operation, which `$new` creates, with a workspace that `$workspace` creates.
+///
+/// The method takes the stream, the inputs before the arrow, a count in device memory, parameters, the outputs behind the
+/// arrow, and the workspace. Each buffer has its name in errors, its type and its length.
+macro_rules! call {
+    (
+        $operation:literal, $method:ident of $new:expr, $workspace:expr;
+        $($input:ident $input_name:literal: $input_type:ty [$input_len:expr]),+ $(, parameter $parameter:expr)?
+            => $($output:ident $output_name:literal: $output_type:ty [$output_len:expr]),+;
+        $($short:literal: $line:literal),*
+    ) => {
+        $crate::calls::Call {
+            operation: $operation,
+            arguments: &[$($input_name,)+ "count", $($output_name,)+ "workspace"],
+            too_short: &[$(($short, $line)),*],
+            run: |places| {
+                let operation = $new(&places.compiler(), places.context())?;
+                $(let $input = places.zeros::<$input_type>($input_name, $input_len);)+
+                let count = places.zeros::<u32>("count", 1);
+                $(let mut $output = places.zeros::<$output_type>($output_name, $output_len);)+
+                let mut workspace = $workspace(places.at("workspace"))?;
+                let stream = places.stream();
+                operation.$method(
+                    &stream,
+                    $(&$input,)+
+                    Count::on_device(&count),
+                    $($parameter,)?
+                    $(&mut $output,)+
+                    &mut workspace,
+                )
+            },
+        }
+    };
+}
+pub(crate) use call;
+
 pub(crate) fn all() -> Vec<Call> {
     let groups = [
         select_calls(),
@@ -43,59 +79,18 @@ pub(crate) fn all() -> Vec<Call> {
 
 fn select_calls() -> Vec<Call> {
     vec![
-        Call {
-            operation: "select",
-            arguments: &["flags", "count", "output", "selected", "workspace"],
-            too_short: &[
-                (
-                    "count",
-                    "the words of the count that select reads: 0 instead of 1",
-                ),
-                (
-                    "selected",
-                    "the words of the count that select writes: room for 0 items where up to 1 may be written; make it longer",
-                ),
-            ],
-            run: |places| {
-                let select = Select::new(&places.compiler(), places.context(), Strategy::LookBack)?;
-                let flags = places.zeros::<u8>("flags", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut selected = places.zeros::<u32>("selected", 1);
-                let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                select.indices(
-                    &places.stream(),
-                    &flags,
-                    Count::on_device(&count),
-                    &mut out,
-                    &mut selected,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "select", indices of |compiler, context| Select::new(compiler, context, Strategy::LookBack),
+            |stream| select::Workspace::with_capacity(stream, LEN);
+            flags "flags": u8 [LEN] => out "output": u32 [LEN], selected "selected": u32 [1];
+            "count": "the words of the count that select reads: 0 instead of 1",
+            "selected": "the words of the count that select writes: room for 0 items where up to 1 may be written; make it longer"
         },
-        Call {
-            operation: "select",
-            arguments: &["items", "flags", "count", "output", "selected", "workspace"],
-            too_short: &[("items", "the items of select: 7 instead of 8")],
-            run: |places| {
-                let select = Select::new(&places.compiler(), places.context(), Strategy::LookBack)?;
-                let items = places.zeros::<u32>("items", LEN);
-                let flags = places.zeros::<u8>("flags", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut selected = places.zeros::<u32>("selected", 1);
-                let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                select.items(
-                    &places.stream(),
-                    &items,
-                    &flags,
-                    count,
-                    &mut out,
-                    &mut selected,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "select", items of |compiler, context| Select::new(compiler, context, Strategy::LookBack),
+            |stream| select::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN], flags "flags": u8 [LEN] => out "output": u32 [LEN], selected "selected": u32 [1];
+            "items": "the items of select: 7 instead of 8"
         },
         Call {
             operation: "select",
@@ -120,27 +115,10 @@ fn select_calls() -> Vec<Call> {
                 )
             },
         },
-        Call {
-            operation: "select",
-            arguments: &["items", "count", "output", "selected", "workspace"],
-            too_short: &[],
-            run: |places| {
-                let select = odd(places)?;
-                let items = places.zeros::<u32>("items", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut selected = places.zeros::<u32>("selected", 1);
-                let mut workspace = select::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                select.items(
-                    &places.stream(),
-                    &items,
-                    count,
-                    &mut out,
-                    &mut selected,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "select", items of |compiler, context| SelectIf::<u32>::new(compiler, context, &odd()),
+            |stream| select::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN] => out "output": u32 [LEN], selected "selected": u32 [1];
         },
         Call {
             operation: "select",
@@ -150,7 +128,7 @@ fn select_calls() -> Vec<Call> {
                 "the flags of select: room for 7 items where up to 8 may be written; make it longer",
             )],
             run: |places| {
-                let select = odd(places)?;
+                let select = SelectIf::<u32>::new(&places.compiler(), places.context(), &odd())?;
                 let items = places.zeros::<u32>("items", LEN);
                 let count = places.zeros::<u32>("count", 1);
                 let mut flags = places.zeros::<u8>("flags", LEN);
@@ -199,218 +177,63 @@ fn select_calls() -> Vec<Call> {
     ]
 }
 
-fn odd(places: &Places<'_>) -> Result<SelectIf<u32>> {
-    let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
-    SelectIf::new(&places.compiler(), places.context(), &odd)
+fn odd() -> Predicate {
+    Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }")
 }
 
 fn moving_calls() -> Vec<Call> {
     vec![
-        Call {
-            operation: "partition",
-            arguments: &["flags", "count", "output", "selected", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of partition: room for 7 items where up to 8 may be written; make it longer",
-            )],
-            run: |places| {
-                let partition = Partition::new(&places.compiler(), places.context())?;
-                let flags = places.zeros::<u8>("flags", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut selected = places.zeros::<u32>("selected", 1);
-                let mut workspace =
-                    partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                partition.indices(
-                    &places.stream(),
-                    &flags,
-                    count,
-                    &mut out,
-                    &mut selected,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "partition", indices of Partition::new, |stream| partition::Workspace::with_capacity(stream, LEN);
+            flags "flags": u8 [LEN] => out "output": u32 [LEN], selected "selected": u32 [1];
+            "output": "the output of partition: room for 7 items where up to 8 may be written; make it longer"
         },
-        Call {
-            operation: "partition",
-            arguments: &["items", "flags", "count", "output", "selected", "workspace"],
-            too_short: &[("items", "the items of partition: 7 instead of 8")],
-            run: |places| {
-                let partition = Partition::new(&places.compiler(), places.context())?;
-                let items = places.zeros::<u32>("items", LEN);
-                let flags = places.zeros::<u8>("flags", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut selected = places.zeros::<u32>("selected", 1);
-                let mut workspace =
-                    partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                partition.items(
-                    &places.stream(),
-                    &items,
-                    &flags,
-                    count,
-                    &mut out,
-                    &mut selected,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "partition", items of Partition::new, |stream| partition::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN], flags "flags": u8 [LEN] => out "output": u32 [LEN], selected "selected": u32 [1];
+            "items": "the items of partition: 7 instead of 8"
         },
-        Call {
-            operation: "partition",
-            arguments: &["keys", "count", "output", "starts", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of partition: room for 7 items where up to 8 may be written; make it longer",
-            )],
-            run: |places| {
-                let classes = Classes::new(&places.compiler(), places.context(), 3)?;
-                let keys = places.zeros::<u8>("keys", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut starts = places.zeros::<u32>("starts", 4);
-                let mut workspace =
-                    partition::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                classes.indices(
-                    &places.stream(),
-                    &keys,
-                    count,
-                    &mut out,
-                    &mut starts,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "partition", indices of |compiler, context| Classes::new(compiler, context, 3),
+            |stream| partition::Workspace::with_capacity(stream, LEN);
+            keys "keys": u8 [LEN] => out "output": u32 [LEN], starts "starts": u32 [4];
+            "output": "the output of partition: room for 7 items where up to 8 may be written; make it longer"
         },
-        Call {
-            operation: "gather",
-            arguments: &["items", "indices", "count", "output", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of gather: room for 7 items where up to 8 may be written; make it longer",
-            )],
-            run: |places| {
-                let gather = Gather::<u32>::new(&places.compiler(), places.context())?;
-                let items = places.zeros::<u32>("items", LEN);
-                let indices = places.zeros::<u32>("indices", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut workspace = gather::Workspace::new(places.at("workspace"))?;
-                let count = Count::on_device(&count);
-                gather.items(
-                    &places.stream(),
-                    &items,
-                    &indices,
-                    count,
-                    &mut out,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "gather", items of Gather::<u32>::new, gather::Workspace::new;
+            items "items": u32 [LEN], indices "indices": u32 [LEN] => out "output": u32 [LEN];
+            "output": "the output of gather: room for 7 items where up to 8 may be written; make it longer"
         },
-        Call {
-            operation: "scatter",
-            arguments: &["items", "indices", "count", "output", "workspace"],
-            too_short: &[("items", "the items of scatter: 7 instead of 8")],
-            run: |places| {
-                let scatter = Scatter::<u32>::new(&places.compiler(), places.context())?;
-                let items = places.zeros::<u32>("items", LEN);
-                let indices = places.zeros::<u32>("indices", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut workspace = gather::Workspace::new(places.at("workspace"))?;
-                let count = Count::on_device(&count);
-                scatter.items(
-                    &places.stream(),
-                    &items,
-                    &indices,
-                    count,
-                    &mut out,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "scatter", items of Scatter::<u32>::new, gather::Workspace::new;
+            items "items": u32 [LEN], indices "indices": u32 [LEN] => out "output": u32 [LEN];
+            "items": "the items of scatter: 7 instead of 8"
         },
     ]
 }
 
 fn combining_calls() -> Vec<Call> {
     vec![
-        Call {
-            operation: "scan",
-            arguments: &["items", "count", "output", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of scan: room for 7 items where up to 8 may be written; make it longer",
-            )],
-            run: |places| {
-                let (operator, strategy) = (Operator::Sum, scan::Strategy::LookBack);
-                let scan =
-                    Scan::<u32>::new(&places.compiler(), places.context(), operator, strategy)?;
-                let items = places.zeros::<u32>("items", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut workspace = scan::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                scan.inclusive(
-                    &places.stream(),
-                    &items,
-                    Count::on_device(&count),
-                    &mut out,
-                    &mut workspace,
-                )
+        call! {
+            "scan", inclusive of |compiler, context| {
+                Scan::<u32>::new(compiler, context, Operator::Sum, scan::Strategy::LookBack)
             },
+            |stream| scan::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN] => out "output": u32 [LEN];
+            "output": "the output of scan: room for 7 items where up to 8 may be written; make it longer"
         },
-        Call {
-            operation: "custom_scan",
-            arguments: &["items", "count", "output", "total", "workspace"],
-            too_short: &[
-                (
-                    "output",
-                    "the output of custom_scan: room for 7 items where up to 8 may be written; make it longer",
-                ),
-                (
-                    "total",
-                    "the total of custom_scan: room for 0 items where up to 1 may be written; make it longer",
-                ),
-            ],
-            run: |places| {
-                let scan = CustomScan::<u32>::new(&places.compiler(), places.context(), &or())?;
-                let items = places.zeros::<u32>("items", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut total = places.zeros::<u32>("total", 1);
-                let mut workspace = custom::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                scan.exclusive_with_total(
-                    &places.stream(),
-                    &items,
-                    count,
-                    &mut out,
-                    &mut total,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "custom_scan", exclusive_with_total of |compiler, context| CustomScan::<u32>::new(compiler, context, &or()),
+            |stream| custom::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN] => out "output": u32 [LEN], total "total": u32 [1];
+            "output": "the output of custom_scan: room for 7 items where up to 8 may be written; make it longer",
+            "total": "the total of custom_scan: room for 0 items where up to 1 may be written; make it longer"
         },
-        Call {
-            operation: "custom_reduce",
-            arguments: &["items", "count", "output", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of custom_reduce: room for 0 items where up to 1 may be written; make it longer",
-            )],
-            run: |places| {
-                let reduce = CustomReduce::<u32>::new(&places.compiler(), places.context(), &or())?;
-                let items = places.zeros::<u32>("items", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", 1);
-                let mut workspace = custom::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                reduce.items(
-                    &places.stream(),
-                    &items,
-                    Count::on_device(&count),
-                    &mut out,
-                    &mut workspace,
-                )
-            },
+        call! {
+            "custom_reduce", items of |compiler, context| CustomReduce::<u32>::new(compiler, context, &or()),
+            |stream| custom::Workspace::with_capacity(stream, LEN);
+            items "items": u32 [LEN] => out "output": u32 [1];
+            "output": "the output of custom_reduce: room for 0 items where up to 1 may be written; make it longer"
         },
         Call {
             operation: "summed_area",
@@ -444,101 +267,33 @@ fn or() -> CustomOperator<u32> {
 
 fn sorting_calls() -> Vec<Call> {
     vec![
-        Call {
-            operation: "radix_sort",
-            arguments: &["keys", "count", "output", "workspace"],
-            too_short: &[(
-                "output",
-                "the output of radix_sort: room for 7 items where up to 8 may be written; make it longer",
-            )],
-            run: |places| {
-                let sort = radix_sort(places)?;
-                let keys = places.zeros::<u32>("keys", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut out = places.zeros::<u32>("output", LEN);
-                let mut workspace =
-                    radix_sort::Workspace::<u32>::with_capacity(places.at("workspace"), LEN)?;
-                sort.keys(
-                    &places.stream(),
-                    &keys,
-                    Count::on_device(&count),
-                    &mut out,
-                    &mut workspace,
-                )
+        call! {
+            "radix_sort", keys of |compiler, context| {
+                RadixSort::<u32>::new(compiler, context, Order::Ascending, radix_sort::Strategy::Onesweep)
             },
+            |stream| radix_sort::Workspace::<u32>::with_capacity(stream, LEN);
+            keys "keys": u32 [LEN] => out "output": u32 [LEN];
+            "output": "the output of radix_sort: room for 7 items where up to 8 may be written; make it longer"
         },
-        Call {
-            operation: "radix_sort",
-            arguments: &[
-                "keys",
-                "values",
-                "count",
-                "keys output",
-                "values output",
-                "workspace",
-            ],
-            too_short: &[("values", "the values of radix_sort: 7 instead of 8")],
-            run: |places| {
-                let sort = radix_sort(places)?;
-                sort.prepare_pairs::<u32>()?;
-                let keys = places.zeros::<u32>("keys", LEN);
-                let values = places.zeros::<u32>("values", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut keys_out = places.zeros::<u32>("keys output", LEN);
-                let mut values_out = places.zeros::<u32>("values output", LEN);
-                let mut workspace =
-                    radix_sort::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let (stream, count) = (places.stream(), Count::on_device(&count));
-                sort.pairs(
-                    &stream,
-                    &keys,
-                    &values,
-                    count,
-                    &mut keys_out,
-                    &mut values_out,
-                    &mut workspace,
-                )
+        call! {
+            "radix_sort", pairs of |compiler, context| {
+                let strategy = radix_sort::Strategy::Onesweep;
+                let sort = RadixSort::<u32>::new(compiler, context, Order::Ascending, strategy)?;
+                sort.prepare_pairs::<u32>().map(|()| sort)
             },
+            |stream| radix_sort::Workspace::with_capacity(stream, LEN);
+            keys "keys": u32 [LEN], values "values": u32 [LEN]
+                => keys_out "keys output": u32 [LEN], values_out "values output": u32 [LEN];
+            "values": "the values of radix_sort: 7 instead of 8"
         },
-        Call {
-            operation: "radix_sort",
-            arguments: &[
-                "keys",
-                "count",
-                "keys output",
-                "indices output",
-                "workspace",
-            ],
-            too_short: &[],
-            run: |places| {
-                let sort = radix_sort(places)?;
-                sort.prepare_argsort::<u32>()?;
-                let keys = places.zeros::<u32>("keys", LEN);
-                let count = places.zeros::<u32>("count", 1);
-                let mut keys_out = places.zeros::<u32>("keys output", LEN);
-                let mut indices_out = places.zeros::<u32>("indices output", LEN);
-                let mut workspace =
-                    radix_sort::Workspace::with_capacity(places.at("workspace"), LEN)?;
-                let count = Count::on_device(&count);
-                sort.argsort(
-                    &places.stream(),
-                    &keys,
-                    count,
-                    &mut keys_out,
-                    &mut indices_out,
-                    &mut workspace,
-                )
+        call! {
+            "radix_sort", argsort of |compiler, context| {
+                let strategy = radix_sort::Strategy::Onesweep;
+                let sort = RadixSort::<u32>::new(compiler, context, Order::Ascending, strategy)?;
+                sort.prepare_argsort::<u32>().map(|()| sort)
             },
+            |stream| radix_sort::Workspace::with_capacity(stream, LEN);
+            keys "keys": u32 [LEN] => keys_out "keys output": u32 [LEN], indices_out "indices output": u32 [LEN];
         },
     ]
-}
-
-fn radix_sort(places: &Places<'_>) -> Result<RadixSort<u32>> {
-    let strategy = radix_sort::Strategy::Onesweep;
-    RadixSort::new(
-        &places.compiler(),
-        places.context(),
-        Order::Ascending,
-        strategy,
-    )
 }
