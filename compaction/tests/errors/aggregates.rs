@@ -138,7 +138,7 @@ pub(crate) fn calls_that_sort() -> Vec<Call> {
         call! {
             "top_k", keys_and_indices of |compiler, context| TopK::<u32>::new(compiler, context, Order::Descending),
             |stream| top_k::Workspace::with_capacity(stream, LEN, 2);
-            keys "keys": u32 [LEN], parameter 2
+            keys "keys": u32 [LEN]; parameter 2
                 => keys_out "keys output": u32 [2], indices_out "indices output": u32 [2];
             "indices output": "the output of top_k: room for 1 items where up to 2 may be written; make it longer"
         },

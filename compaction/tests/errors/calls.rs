@@ -35,7 +35,7 @@ pub(crate) const LEN: usize = 8;
 macro_rules! call {
     (
         $operation:literal, $method:ident of $new:expr, $workspace:expr;
-        $($input:ident $input_name:literal: $input_type:ty [$input_len:expr]),+ $(, parameter $parameter:expr)?
+        $($input:ident $input_name:literal: $input_type:ty [$input_len:expr]),+ $(; parameter $parameter:expr)?
             => $($output:ident $output_name:literal: $output_type:ty [$output_len:expr]),+;
         $($short:literal: $line:literal),*
     ) => {
