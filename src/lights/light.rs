@@ -270,6 +270,16 @@ pub(crate) fn sample_chosen(
         point_v,
     );
     let seen = environment_at(&lights.environment, lights.rows, lights.texels, direction);
+    environment_sample(&lights.environment, direction, seen)
+}
+
+/// Returns the light sample of a sampled direction to the environment map. `seen` is the value of the map there.
+#[inline(always)]
+pub(crate) fn environment_sample(
+    environment: &Environment,
+    direction: Vec3,
+    seen: EnvironmentSample,
+) -> LightSample {
     // Rounding may have moved the direction into a texel that is never sampled.
     if seen.pdf == 0.0 {
         return NO_SAMPLE;
@@ -277,7 +287,7 @@ pub(crate) fn sample_chosen(
     LightSample {
         direction,
         distance: f32::MAX,
-        pdf: seen.pdf * lights.environment.chance,
+        pdf: seen.pdf * environment.chance,
         radiance: seen.radiance,
         to_primitive: NO_PRIMITIVE,
         is_delta: 0,

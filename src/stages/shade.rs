@@ -35,7 +35,7 @@ use crate::{
         render_scene::RenderScene,
     },
     math::max_component,
-    path::NO_PATH,
+    path::{NO_PATH, Ray, ShadowRay, Throughput},
     shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS},
     vertex::shading::{Vertex, shade_path},
 };
@@ -160,20 +160,38 @@ fn shade_entry<const INSTANCED: bool>(
     let continues = shade_path::<INSTANCED>(scene, scatters, &wave.hits[path], &mut vertex);
     wave.radiances[path].rgb += vertex.emitted;
     if vertex.shadow_ray.distance > 0.0 {
-        wave.shadow_rays[entry] = vertex.shadow_ray;
-        if INSTANCED {
-            wave.light_instances[entry] = vertex.light_instance;
-        }
-        wave.counts[counts::shadow_rays(bounce)] += 1;
+        let (ray, light_instance) = (vertex.shadow_ray, vertex.light_instance);
+        store_shadow_ray::<INSTANCED>(wave, bounce, entry, ray, light_instance);
     }
     if continues {
-        wave.rays[path] = vertex.ray;
-        wave.throughputs[path] = vertex.throughput;
-        wave.flags[entry] = 1;
-        if vertex.ray.pdf != 0.0 {
-            wave.radiances[path].scattered = 1;
-        }
+        store_next_ray(wave, entry, path, vertex.ray, vertex.throughput);
     }
+}
+
+/// Stores the shadow ray of the path at a queue entry, and counts it. `light_instance` is the index of the instance that
+/// it goes to, or `NO_INSTANCE`. `INSTANCED` is as in [`on_cpu`].
+#[inline(always)]
+fn store_shadow_ray<const INSTANCED: bool>(
+    wave: &mut CpuWave,
+    bounce: u32,
+    entry: usize,
+    ray: ShadowRay,
+    light_instance: u32,
+) {
+    wave.shadow_rays[entry] = ray;
+    if INSTANCED {
+        wave.light_instances[entry] = light_instance;
+    }
+    wave.counts[counts::shadow_rays(bounce)] += 1;
+}
+
+/// Stores the next ray of a path that continues, and sets the flag of its queue entry.
+#[inline(always)]
+fn store_next_ray(wave: &mut CpuWave, entry: usize, path: usize, ray: Ray, throughput: Throughput) {
+    wave.rays[path] = ray;
+    wave.throughputs[path] = throughput;
+    wave.radiances[path].scattered |= u32::from(ray.pdf != 0.0);
+    wave.flags[entry] = 1;
 }
 
 /// Returns the vertex of a path whose ray hit a surface, before it is shaded.

@@ -8,9 +8,11 @@ mod light_samples;
 
 use glam::Vec3;
 
+use super::{store_next_ray, store_shadow_ray};
 use crate::{
     accel::{
         arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask},
+        instance::NO_INSTANCE,
         primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
     },
     device::render_scene::RenderScene,
@@ -22,7 +24,7 @@ use crate::{
         bsdf::{BsdfValue, NO_VALUE},
         material::{DIFFUSE, sample_cosine},
     },
-    stages::wave::{CpuWave, counts},
+    stages::wave::CpuWave,
     vertex::shading::survives_roulette,
 };
 
@@ -397,7 +399,7 @@ impl Block {
     fn store_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
         let (indices, count) = indices_of(&self.casts_shadow_ray[..self.count]);
         for &at in &indices[..count] {
-            wave.shadow_rays[self.queue_indices[at]] = ShadowRay {
+            let ray = ShadowRay {
                 origin: self.shadow_origins.get(at),
                 distance: self.light_distances[at],
                 direction: self.light_directions.get(at),
@@ -405,8 +407,9 @@ impl Block {
                 light: self.shadow_lights.get(at),
                 to_primitive: self.light_primitives[at],
             };
+            let entry = self.queue_indices[at];
+            store_shadow_ray::<false>(wave, bounce, entry, ray, NO_INSTANCE);
         }
-        wave.counts[counts::shadow_rays(bounce)] += count as u32;
     }
 
     /// Adds an emission of 0 to the radiance of each path, as `shade` does for other surfaces. It turns −0 into 0, so
@@ -423,19 +426,18 @@ impl Block {
     fn store_next_rays(&self, wave: &mut CpuWave) {
         let (indices, count) = indices_of(&self.continues[..self.count]);
         for &at in &indices[..count] {
-            let (path, pdf) = (self.path_indices[at], self.next_pdfs[at]);
-            wave.rays[path] = Ray {
+            let path = self.path_indices[at];
+            let ray = Ray {
                 origin: self.ray_origins.get(at),
-                pdf,
+                pdf: self.next_pdfs[at],
                 direction: self.next_directions.get(at),
                 from_primitive: wave.hits[path].primitive,
             };
-            wave.throughputs[path] = Throughput {
+            let throughput = Throughput {
                 rgb: self.next_throughputs.get(at),
                 eta_scale: self.eta_scales[at],
             };
-            wave.radiances[path].scattered |= u32::from(pdf != 0.0);
-            wave.flags[self.queue_indices[at]] = 1;
+            store_next_ray(wave, self.queue_indices[at], path, ray, throughput);
         }
     }
 }

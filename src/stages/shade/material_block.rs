@@ -28,7 +28,7 @@ use surfaces::Surfaces;
 
 use glam::Vec3;
 
-use super::material_queues::MaterialQueue;
+use super::{material_queues::MaterialQueue, store_next_ray, store_shadow_ray};
 use crate::{
     accel::{
         arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
@@ -40,7 +40,7 @@ use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
     shading::material::{DIFFUSE, LAYERED, MIRRORED_RELIEF, Material},
-    stages::wave::{CpuWave, counts},
+    stages::wave::CpuWave,
     vertex::shading::{Vertex, emitted_light, survives_roulette},
 };
 
@@ -323,7 +323,7 @@ impl MaterialBlock {
         for &at in &indices[..count] {
             let entry = self.queue_indices[at] as usize;
             let path = self.path_indices[at] as usize;
-            wave.shadow_rays[entry] = ShadowRay {
+            let ray = ShadowRay {
                 origin: self.shadow_origins.get(at),
                 distance: self.lights.distances[at],
                 direction: self.lights.directions.get(at),
@@ -335,9 +335,8 @@ impl MaterialBlock {
                 light: self.shadow_lights.get(at),
                 to_primitive: self.lights.primitives[at],
             };
-            wave.light_instances[entry] = self.lights.instances[at];
+            store_shadow_ray::<true>(wave, bounce, entry, ray, self.lights.instances[at]);
         }
-        wave.counts[counts::shadow_rays(bounce)] += count as u32;
     }
 
     /// Stores the next rays and throughputs of the paths that continue in the wave, and sets their flags to 1. Paths
@@ -346,10 +345,10 @@ impl MaterialBlock {
     fn store_next_rays(&self, wave: &mut CpuWave) {
         let (indices, count) = indices_of(&self.continues[..self.count]);
         for &at in &indices[..count] {
-            let (path, pdf) = (self.path_indices[at] as usize, self.next_pdfs[at]);
-            wave.rays[path] = Ray {
+            let (entry, path) = (self.queue_indices[at], self.path_indices[at] as usize);
+            let ray = Ray {
                 origin: self.ray_origins.get(at),
-                pdf,
+                pdf: self.next_pdfs[at],
                 direction: self.next_directions.get(at),
                 from_primitive: if self.is_lifted[at] {
                     NO_PRIMITIVE
@@ -357,12 +356,11 @@ impl MaterialBlock {
                     wave.hits[path].primitive
                 },
             };
-            wave.throughputs[path] = Throughput {
+            let throughput = Throughput {
                 rgb: self.next_throughputs.get(at),
                 eta_scale: self.eta_scales[at],
             };
-            wave.radiances[path].scattered |= u32::from(pdf != 0.0);
-            wave.flags[self.queue_indices[at] as usize] = 1;
+            store_next_ray(wave, entry as usize, path, ray, throughput);
         }
     }
 }

@@ -55,6 +55,15 @@ impl Triangle {
             .filter(|corner| other.corners.contains(corner));
         common.count() == 2
     }
+
+    /// Returns its vertices among those of all triangles.
+    ///
+    /// Not by `array::map`, which may become a call of a function without vector instructions.
+    #[inline(always)]
+    fn vertices<'a, S: Lanes>(&self, corners: &'a [Corner<S>]) -> [&'a [SimdF32<S>; 3]; 3] {
+        let [a, b, c] = self.corners;
+        [&corners[a].0, &corners[b].0, &corners[c].0]
+    }
 }
 
 /// A vertex in the sheared ray space of each lane's ray.
@@ -212,11 +221,12 @@ impl Flat {
             let triangles = match thing {
                 ListItem::Triangle(triangle) => std::slice::from_ref(triangle),
                 ListItem::Pair(pair) => {
-                    let vertices = pair.map(|triangle| triangle.corners.map(|at| &corners[at].0));
+                    let vertices = [pair[0].vertices(corners), pair[1].vertices(corners)];
                     match block.hit_pair(vertices) {
                         PairHit::Miss => continue,
                         PairHit::AtMostOne(uses_second, hit, found) => {
-                            let [first, second] = pair.map(|each| simd.splat_u32s(each.position));
+                            let first = simd.splat_u32s(pair[0].position);
+                            let second = simd.splat_u32s(pair[1].position);
                             let positions = simd.select_u32s(uses_second.1, second, first);
                             if report(positions, hit & !block.leaves(positions), found) {
                                 continue;
@@ -243,7 +253,7 @@ impl Flat {
                 }
             };
             for triangle in triangles {
-                let vertices = triangle.corners.map(|at| &corners[at].0);
+                let vertices = triangle.vertices(corners);
                 if let Some((hit, found)) = block.hit_triangle(vertices) {
                     // A ray that starts on a triangle's plane does not hit it again.
                     let position = simd.splat_u32s(triangle.position);

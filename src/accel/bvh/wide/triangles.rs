@@ -108,7 +108,9 @@ pub(super) fn hit_pair<S: Lanes>(
     }
     let uses_second = edges[1].inside;
     let mut functions = edges[0].functions;
-    let mut heights = first.map(|vertex| vertex[2]);
+    // Not by `array::map`, which may become a call of a function without vector instructions.
+    let [a, b, c] = first;
+    let mut heights = [a[2], b[2], c[2]];
     for at in 0..3 {
         functions[at] = edges[1].functions[at].where_or(uses_second, functions[at]);
         heights[at] = second[at][2].where_or(uses_second, heights[at]);

@@ -11,13 +11,10 @@ use crate::{
     device::render_scene::RenderScene,
     lights::{
         area_light::sample_sphere,
-        environment::{
-            EnvironmentSample, IntervalPlace, choose_column, choose_row, column_target,
-            direction_in,
-        },
+        environment::{IntervalPlace, choose_column, choose_row, column_target, direction_in},
         light::{
             EMITTER, ENVIRONMENT, LIGHT_SAMPLES, LightSample, Lights, NO_SAMPLE, choose_for,
-            sample_chosen, sample_weight,
+            environment_sample, sample_chosen, sample_weight,
         },
         light_tree::NO_LIGHT,
     },
@@ -202,20 +199,9 @@ impl MaterialBlock {
         self.lights.environment.sample(lights, count);
         for (index, &at) in of_environment[..count].iter().enumerate() {
             let samples = &self.lights.environment;
-            let EnvironmentSample { radiance, pdf } = samples.lookups.get(index);
-            // Rounding may have moved the direction into a texel that is never sampled.
-            let sample = if pdf == 0.0 {
-                NO_SAMPLE
-            } else {
-                LightSample {
-                    direction: samples.lookups.directions.get(index),
-                    distance: f32::MAX,
-                    pdf: pdf * lights.environment.chance,
-                    radiance,
-                    to_primitive: NO_PRIMITIVE,
-                    is_delta: 0,
-                }
-            };
+            let direction = samples.lookups.directions.get(index);
+            let seen = samples.lookups.get(index);
+            let sample = environment_sample(&lights.environment, direction, seen);
             self.lights.set(at, &sample);
         }
     }
