@@ -65,6 +65,8 @@ mod in_place;
 #[cfg(feature = "cuda")]
 mod method;
 #[cfg(feature = "cuda")]
+mod params;
+#[cfg(feature = "cuda")]
 mod predicate;
 mod strategy;
 #[cfg(feature = "cuda")]

@@ -7,7 +7,8 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use super::{
     BLOCK_THREADS, TILE_ITEMS, check_items,
     gpu::{Select, item_layout},
-    method::{self, Extent, FillHolesInPlace, FindHoles, SelectCall},
+    method::{self, SelectCall},
+    params::{Extent, FillHolesInPlace, FindHoles},
     strategy::Strategy,
     workspace::Workspace,
 };

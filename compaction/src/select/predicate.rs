@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
+use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, params::Extent, workspace::Workspace};
 use crate::policies::select::MANY_TESTED_ITEMS;
 use crate::{
     Count, CountWord, Error, Movable, Result,
