@@ -5,10 +5,10 @@
 //! [`light_groups`](crate::lights::light_groups), and from each upper node of the light tree. The counts are whole
 //! numbers, so the result is a function of the scene and the camera, equal on all machines.
 //!
-//! The variance that light samples add to a pixel is the sum over groups of (second moment of the group's light) /
-//! (probability of the group). Its minimum is at probabilities in proportion to the roots of the second moments (R. Y.
-//! Rubinstein & D. P. Kroese, Simulation and the Monte Carlo Method, section 5.6). Light counts relative to the mean
-//! light of its part of the picture, because noise is seen relative to brightness.
+//! A light sample chooses one group and divides by its probability. Its second moment is the sum over groups of (second
+//! moment of the group's light) / (probability of the group). By the Cauchy–Schwarz inequality, that is least if the
+//! probabilities are in proportion to the roots of the second moments. Light counts relative to the mean light of its
+//! part of the picture, because noise is seen relative to brightness.
 
 use std::sync::Arc;
 
@@ -56,16 +56,6 @@ const MAX_PARTS: usize = if MAX_GROUPS > MAX_NODES {
     MAX_NODES
 };
 
-/// What camera paths find about the light of several parts of a scene's lights.
-#[derive(Default)]
-struct Measurement {
-    /// For each part the sum over all paths of the square of its light, relative to the mean light of all parts in the
-    /// path's cell; in 1 / [`SQUARE_UNIT`].
-    squares: [u64; MAX_PARTS],
-    /// For each upper node of the light tree the sum over all vertices of its probability.
-    widths: [u64; MAX_NODES],
-}
-
 /// Returns the scene with the probabilities of lights for this camera; the same scene if they do not depend on it.
 /// `max_bounces` is that of the render.
 pub fn for_camera(scene: &Arc<RenderScene>, camera: &Camera, max_bounces: u32) -> Arc<RenderScene> {
@@ -76,23 +66,22 @@ pub fn for_camera(scene: &Arc<RenderScene>, camera: &Camera, max_bounces: u32) -
     let mut weights = LightWeights::default();
     let mut lit = scene.clone();
     if nodes > 0 {
-        let parts: Vec<RenderScene> = (0..nodes).map(|node| scene.with_light_node(node)).collect();
-        let measured = measure(scene, &parts, camera, max_bounces, NODE_PATHS);
-        weights.nodes = node_exponents(&measured.squares[..nodes], &measured.widths[..nodes]);
+        let paths = Paths::new(scene, camera, max_bounces, NODE_PATHS);
+        let squares = paths.squares(nodes, |node| scene.with_light_node(node));
+        weights.nodes = node_exponents(&squares[..nodes], &paths.widths()[..nodes]);
         if weights != LightWeights::default() {
             lit = Arc::new(scene.with_light_weights(weights));
         }
     }
     if groups > 0 {
-        let mut parts = Vec::new();
-        for group in 0..groups {
+        let paths = Paths::new(&lit, camera, max_bounces, GROUP_PATHS);
+        let squares = paths.squares(groups, |group| {
             let mut only = weights;
             only.groups = [0; MAX_GROUPS];
             only.groups[group] = 1;
-            parts.push(lit.with_light_weights(only));
-        }
-        let measured = measure(&lit, &parts, camera, max_bounces, GROUP_PATHS);
-        weights.groups = group_weights(&measured.squares[..groups]);
+            lit.with_light_weights(only)
+        });
+        weights.groups = group_weights(&squares[..groups]);
         lit = Arc::new(lit.with_light_weights(weights));
     }
     lit
@@ -161,140 +150,174 @@ fn node_exponents(squares: &[u64], widths: &[u64]) -> [i32; MAX_NODES] {
     exponents
 }
 
-/// Traces the camera paths, a square of `side` by `side` in each cell. Each of `parts` is `scene` with light samples of
-/// one part of its lights.
-fn measure(
-    scene: &RenderScene,
-    parts: &[RenderScene],
-    camera: &Camera,
+/// The camera paths that measure light, at the centres of a grid over the picture.
+struct Paths<'a> {
+    scene: &'a RenderScene,
+    camera: &'a Camera,
+    /// Maximum number of scattering events.
     max_bounces: u32,
+    /// Number of rows and columns of the paths of a cell.
     side: u32,
-) -> Measurement {
-    let of_cell = |cell: u32| {
-        let mut measurement = Measurement::default();
-        let mut lights = Vec::new();
-        for path in 0..side * side {
-            let place = (
-                cell % CELLS * side + path % side,
-                cell / CELLS * side + path / side,
-            );
-            let widths = &mut measurement.widths;
-            lights.push(if scene.is_plain() {
-                light_of_parts::<false>(
-                    scene,
-                    parts,
-                    camera,
-                    max_bounces,
-                    (place, CELLS * side),
-                    widths,
-                )
-            } else {
-                light_of_parts::<true>(
-                    scene,
-                    parts,
-                    camera,
-                    max_bounces,
-                    (place, CELLS * side),
-                    widths,
-                )
+}
+
+impl Paths<'_> {
+    fn new<'a>(
+        scene: &'a RenderScene,
+        camera: &'a Camera,
+        max_bounces: u32,
+        side: u32,
+    ) -> Paths<'a> {
+        Paths {
+            scene,
+            camera,
+            max_bounces: max_bounces.min(MAX_BOUNCES),
+            side,
+        }
+    }
+
+    /// Returns the number of paths. Those of a cell are adjacent.
+    fn count(&self) -> u32 {
+        CELLS * CELLS * self.side * self.side
+    }
+
+    /// Returns for each part of the lights the sum over all paths of the square of its light, relative to the mean light of
+    /// all parts in the path's cell, in 1 / [`SQUARE_UNIT`]. The scene that `part` returns has light samples of one
+    /// part only; one at a time is in memory.
+    fn squares(&self, parts: usize, part: impl Fn(usize) -> RenderScene) -> [u64; MAX_PARTS] {
+        let mut lights = vec![[0.0; MAX_PARTS]; self.count() as usize];
+        for at in 0..parts {
+            let only = part(at);
+            let light_of = |path: u32| {
+                let mut light = 0.0;
+                self.walk(&only, path, |vertex, _| {
+                    light += arriving_light(&only, vertex)
+                });
+                light
+            };
+            let found: Vec<f64> = (0..self.count()).into_par_iter().map(light_of).collect();
+            for (light, found) in lights.iter_mut().zip(found) {
+                light[at] = found;
+            }
+        }
+        let mut squares = [0; MAX_PARTS];
+        for cell in lights.chunks((self.side * self.side) as usize) {
+            let all: f64 = cell.iter().flatten().sum();
+            let mean = all / cell.len() as f64;
+            if mean > 0.0 && mean.is_finite() {
+                for light in cell {
+                    for (square, part) in squares.iter_mut().zip(light) {
+                        let relative = (part / mean).min(MAX_RELATIVE);
+                        *square += (relative * relative * SQUARE_UNIT) as u64;
+                    }
+                }
+            }
+        }
+        squares
+    }
+
+    /// Returns for each upper node of the light tree the sum of its probability over all vertices.
+    fn widths(&self) -> [u64; MAX_NODES] {
+        let of_path = |path: u32| {
+            let mut widths = [0; MAX_NODES];
+            self.walk(self.scene, path, |_, next| {
+                let groups = self.scene.light_groups();
+                let here = groups.node_widths(&self.scene.light_pairs, next);
+                add(&mut widths, here.map(u64::from));
             });
-        }
-        measurement.squares = relative_squares(&lights);
-        measurement
-    };
-    let cells = (0..CELLS * CELLS).into_par_iter();
-    cells
-        .map(of_cell)
-        .reduce(Measurement::default, Measurement::plus)
-}
-
-impl Measurement {
-    /// Returns the sum of both.
-    fn plus(mut self, other: Measurement) -> Measurement {
-        let of_self = self.squares.iter_mut().chain(&mut self.widths);
-        for (sum, each) in of_self.zip(other.squares.iter().chain(&other.widths)) {
-            *sum += each;
-        }
-        self
+            widths
+        };
+        let paths = (0..self.count()).into_par_iter();
+        paths.map(of_path).reduce(
+            || [0; MAX_NODES],
+            |mut sum, each| {
+                add(&mut sum, each);
+                sum
+            },
+        )
     }
-}
 
-/// Returns for each part the sum over the paths of a cell of the square of its light, see [`Measurement::squares`].
-fn relative_squares(lights: &[[f64; MAX_PARTS]]) -> [u64; MAX_PARTS] {
-    let all: f64 = lights.iter().flatten().sum();
-    let mean = all / lights.len() as f64;
-    let mut squares = [0; MAX_PARTS];
-    if mean > 0.0 && mean.is_finite() {
-        for light in lights {
-            for (square, part) in squares.iter_mut().zip(light) {
-                let relative = (part / mean).min(MAX_RELATIVE);
-                *square += (relative * relative * SQUARE_UNIT) as u64;
+    /// Traces a path through `scene`, and calls `visit` with each vertex after shading and with the origin of the next
+    /// ray.
+    fn walk(&self, scene: &RenderScene, path: u32, visit: impl FnMut(&Vertex, Vec3)) {
+        if scene.is_plain() {
+            self.walk_in::<false>(scene, path, visit);
+        } else {
+            self.walk_in::<true>(scene, path, visit);
+        }
+    }
+
+    fn walk_in<const INSTANCED: bool>(
+        &self,
+        scene: &RenderScene,
+        path: u32,
+        mut visit: impl FnMut(&Vertex, Vec3),
+    ) {
+        let (width, height) = self.camera.size();
+        let (cell, within) = (
+            path / (self.side * self.side),
+            path % (self.side * self.side),
+        );
+        let place = |cell: u32, within: u32, size: u32| {
+            let place = u64::from(cell * self.side + within);
+            let grid = u64::from(CELLS * self.side);
+            ((2 * place + 1) * u64::from(size) / (2 * grid)) as u32
+        };
+        let column = place(cell % CELLS, within % self.side, width);
+        let row = place(cell / CELLS, within / self.side, height);
+        let pixel = row * width + column;
+        // No render has this sample, so that the probabilities do not depend on the film's samples.
+        let sample = u32::MAX;
+        let numbers = sampler(0, pixel, sample);
+        let span = Span {
+            width,
+            ..Span::default()
+        };
+        let mut ray = first_ray(self.camera, &span, pixel, sample);
+        let mut throughput = Throughput {
+            rgb: Vec3::ONE,
+            eta_scale: 1.0,
+        };
+        let mut instance = NO_INSTANCE;
+        for bounce in 0..self.max_bounces {
+            let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
+            instance = found.instance;
+            if found.hit.primitive == NO_PRIMITIVE {
+                break;
             }
+            let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
+            let goes_on = shade_path::<INSTANCED>(scene, true, &found.hit, &mut vertex);
+            visit(&vertex, vertex.ray.origin);
+            if !goes_on {
+                break;
+            }
+            (ray, throughput) = (vertex.ray, vertex.throughput);
         }
     }
-    squares
 }
 
-/// Traces a path, given by its column and row in a grid and the size of the grid, and returns the light samples of each part: luminance times
-/// throughput, 0 where something blocks them. Adds the probabilities of the upper nodes at each vertex to `widths`.
-fn light_of_parts<const INSTANCED: bool>(
-    scene: &RenderScene,
-    parts: &[RenderScene],
-    camera: &Camera,
-    max_bounces: u32,
-    ((column, row), grid): ((u32, u32), u32),
-    widths: &mut [u64; MAX_NODES],
-) -> [f64; MAX_PARTS] {
-    let (width, height) = camera.size();
-    // Paths are at the centres of a grid over the whole picture.
-    let within = |place: u32, size: u32| {
-        ((2 * u64::from(place) + 1) * u64::from(size) / (2 * u64::from(grid))) as u32
-    };
-    let pixel = within(row, height) * width + within(column, width);
-    // No render has this sample, so that the probabilities do not depend on the film's samples.
-    let sample = u32::MAX;
-    let numbers = sampler(0, pixel, sample);
-    let span = Span {
-        width,
-        ..Span::default()
-    };
-    let mut ray = first_ray(camera, &span, pixel, sample);
-    let mut throughput = Throughput {
-        rgb: Vec3::ONE,
-        eta_scale: 1.0,
-    };
-    let mut instance = NO_INSTANCE;
-    let mut light = [0.0; MAX_PARTS];
-    for bounce in 0..max_bounces.min(MAX_BOUNCES) {
-        let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
-        instance = found.instance;
-        if found.hit.primitive == NO_PRIMITIVE {
-            break;
-        }
-        let shaded = Vertex::new(numbers, bounce, instance, ray, throughput);
-        let (mut goes_on, mut next) = (false, (ray, throughput));
-        for (part, sum) in parts.iter().zip(&mut light) {
-            let mut vertex = shaded.clone();
-            // The choice of a light does not change the next ray.
-            goes_on = shade_path::<INSTANCED>(part, true, &found.hit, &mut vertex);
-            next = (vertex.ray, vertex.throughput);
-            let (shadow_ray, to) = (&vertex.shadow_ray, vertex.light_instance);
-            let arrives = shadow_ray.distance > 0.0
-                && !is_blocked::<INSTANCED>(part, shadow_ray, instance, to, numbers, bounce);
-            if arrives {
-                *sum += f64::from(luminance(shadow_ray.light));
-            }
-        }
-        if !goes_on {
-            break;
-        }
-        (ray, throughput) = next;
-        let at_vertex = scene
-            .light_groups()
-            .node_widths(&scene.light_pairs, ray.origin);
-        for (sum, width) in widths.iter_mut().zip(at_vertex) {
-            *sum += u64::from(width);
-        }
+/// Returns the light that arrives by the light sample of a shaded vertex: luminance times throughput, 0 where something
+/// blocks it.
+fn arriving_light(scene: &RenderScene, vertex: &Vertex) -> f64 {
+    let shadow_ray = &vertex.shadow_ray;
+    if shadow_ray.distance <= 0.0 {
+        return 0.0;
     }
-    light
+    let (from, to) = (vertex.instance, vertex.light_instance);
+    let (numbers, bounce) = (vertex.numbers, vertex.bounce);
+    let blocked = if scene.is_plain() {
+        is_blocked::<false>(scene, shadow_ray, from, to, numbers, bounce)
+    } else {
+        is_blocked::<true>(scene, shadow_ray, from, to, numbers, bounce)
+    };
+    if blocked {
+        return 0.0;
+    }
+    f64::from(luminance(shadow_ray.light))
+}
+
+/// Adds the second list to the first.
+fn add(sums: &mut [u64; MAX_NODES], more: [u64; MAX_NODES]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
 }

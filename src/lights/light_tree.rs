@@ -342,7 +342,8 @@ fn both_cones(one: (DVec3, f64), other: (DVec3, f64)) -> (DVec3, f64) {
 }
 
 /// Builds the tree over lights. Returns its pairs of nodes, the children of the root first, and each light's trail, see
-/// [`light_probability`]. Without lights there are no pairs; with one light there is a [single](LightPair::single) pair.
+/// [`light_probability`]. Without lights there are no pairs; with one light there is one pair, whose second
+/// node is never chosen.
 pub fn light_tree(lights: &[LightBounds]) -> (Vec<LightPair>, Vec<u32>) {
     let mut order: Vec<u32> = (0..lights.len() as u32).collect();
     let mut trails = vec![0; lights.len()];

@@ -42,7 +42,6 @@ use crate::{
 };
 
 /// A path at its hit: the input and the output of shading.
-#[derive(Clone)]
 pub struct Vertex {
     /// Sampler of the path's random numbers.
     pub numbers: Sampler,

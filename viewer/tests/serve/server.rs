@@ -27,7 +27,7 @@ pub(crate) const SCENE: &str = scene_of_size!("(160, 120)");
 pub(crate) const ENDLESS: [&str; 2] = ["--spp", "10000000"];
 
 /// Time after which a test counts as failed.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running program that serves its page.
 pub(crate) struct Program {

@@ -35,7 +35,7 @@ const TOOLS: [(&str, &str); 5] = [
 ];
 
 /// Minimum time after which a test fails, long enough for a wave, a picture and a redraw.
-const TIMEOUT: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Minimum number of attempts after which a test fails. Each starts other programs, so that it takes longer on a busy
 /// machine, and the tested program has its share of the processor meanwhile.
