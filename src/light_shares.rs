@@ -215,13 +215,16 @@ impl Paths<'_> {
         squares
     }
 
-    /// Returns for each upper node of the light tree the sum of its probability over all vertices.
+    /// Returns for each upper node of the light tree the sum of its probability over all vertices where paths go on.
     fn widths(&self) -> [u64; MAX_NODES] {
         let of_path = |path: u32| {
             let mut widths = [0; MAX_NODES];
-            self.walk(self.scene, path, |_, next| {
+            self.walk(self.scene, path, |vertex, goes_on| {
+                if !goes_on {
+                    return;
+                }
                 let groups = self.scene.light_groups();
-                let here = groups.node_widths(&self.scene.light_pairs, next);
+                let here = groups.node_widths(&self.scene.light_pairs, vertex.ray.origin);
                 add(&mut widths, here.map(u64::from));
             });
             widths
@@ -236,9 +239,9 @@ impl Paths<'_> {
         )
     }
 
-    /// Traces a path through `scene`, and calls `visit` with each vertex after shading and with the origin of the next
-    /// ray.
-    fn walk(&self, scene: &RenderScene, path: u32, visit: impl FnMut(&Vertex, Vec3)) {
+    /// Traces a path through `scene`, and calls `visit` with each vertex after shading, and with whether the path goes
+    /// on.
+    fn walk(&self, scene: &RenderScene, path: u32, visit: impl FnMut(&Vertex, bool)) {
         if scene.is_plain() {
             self.walk_in::<false>(scene, path, visit);
         } else {
@@ -250,7 +253,7 @@ impl Paths<'_> {
         &self,
         scene: &RenderScene,
         path: u32,
-        mut visit: impl FnMut(&Vertex, Vec3),
+        mut visit: impl FnMut(&Vertex, bool),
     ) {
         let (width, height) = self.camera.size();
         let (cell, within) = (
@@ -286,7 +289,7 @@ impl Paths<'_> {
             }
             let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
             let goes_on = shade_path::<INSTANCED>(scene, true, &found.hit, &mut vertex);
-            visit(&vertex, vertex.ray.origin);
+            visit(&vertex, goes_on);
             if !goes_on {
                 break;
             }

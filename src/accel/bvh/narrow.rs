@@ -30,6 +30,11 @@ impl SimdScene {
     }
 
     /// Cannot be called.
+    pub(crate) fn bytes(&self) -> usize {
+        match *self {}
+    }
+
+    /// Cannot be called.
     pub fn each_nearest(
         &self,
         _: &[Primitive],
@@ -72,6 +77,11 @@ impl SimdInstancedScene {
     /// Returns `None`, because this architecture has no SIMD traversal.
     pub fn new(_: SimdLevel, _: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
         None
+    }
+
+    /// Cannot be called.
+    pub(crate) fn bytes(&self) -> usize {
+        match *self {}
     }
 
     /// Cannot be called.

@@ -29,3 +29,18 @@ impl SimdLevel {
 pub(crate) fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     pulp::Arch::new().dispatch(work)
 }
+
+/// Transposes rows of `Q` times 4 floats, one per entry of the columns: stores number `j` of each row's quadruple `i` in
+/// `columns[i][j]`.
+pub(crate) fn transpose<'a, const N: usize, const Q: usize>(
+    columns: &mut [[[f32; N]; 4]; Q],
+    row: impl Fn(usize) -> &'a [[f32; 4]; Q],
+) {
+    for index in 0..N {
+        for (columns, numbers) in columns.iter_mut().zip(row(index)) {
+            for (column, &number) in columns.iter_mut().zip(numbers) {
+                column[index] = number;
+            }
+        }
+    }
+}
