@@ -65,7 +65,7 @@ pub(crate) trait Scratch: Any + Send {
     fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()>;
 }
 
-/// What a workspace of a plan on the CPU is for. It has no memory.
+/// The purpose of a workspace of a plan on the CPU, which has no memory.
 pub(crate) struct HostScratch {
     /// The type of the scratch memory that the plan would have on a GPU.
     pub(crate) kind: TypeId,
@@ -129,7 +129,7 @@ pub(crate) trait PlanScratch: Scratch + Sized {
     ) -> Result<Self, Failure>;
 }
 
-/// What distinguishes scratch memory of one type: a strategy, a parameter, or nothing.
+/// A difference within scratch memory of one type: a strategy, a parameter, or nothing.
 pub(crate) trait Variant {
     /// Returns the name of the strategy and the parameter, or an empty text and 0.
     fn variant(self) -> (&'static str, usize);

@@ -152,7 +152,7 @@ pub enum Error {
     NotRecordable {
         /// Description of what cannot be recorded: `an upload`.
         what: String,
-        /// What to do instead.
+        /// Description of the alternative.
         remedy: &'static str,
     },
     /// A launch of a graph was not given all buffers that the graph uses.
@@ -174,7 +174,7 @@ pub enum Error {
         what: String,
         /// Name of the type: `bool`.
         item: &'static str,
-        /// What to use instead.
+        /// Description of the type to use in its place.
         instead: &'static str,
     },
     /// A device buffer cannot be viewed as items of another type: its length in bytes is not a multiple of their size,

@@ -53,7 +53,7 @@ impl<T: 'static> Operation for Reduction<T> {
     const NAME: &'static str = "segmented_reduce";
     const UNITS: &'static str = ITEMS;
 
-    /// One partial value of up to 8 bytes, and one counter of 4 bytes, for each half of a chunk.
+    /// Returns room for one partial value of up to 8 bytes and one counter of 4 bytes per half of a chunk.
     fn sizes(items: usize) -> Sizes {
         let halves = items / (CHUNK_ITEMS / 2) + 2;
         Sizes {

@@ -44,7 +44,7 @@ kernel_params! {
 /// The path with which the kernel file includes the predicate's text.
 const INCLUDED: &str = "predicate";
 
-/// What NVRTC says about a predicate without `keep`, or with a `keep` of another type.
+/// Messages of NVRTC about a predicate without `keep`, or with a `keep` of another type.
 const NO_KEEP: [&str; 3] = [
     "\"keep\" is undefined",
     "keep has another type",
