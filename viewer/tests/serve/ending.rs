@@ -195,7 +195,13 @@ fn edits_survive_a_camera_nearer_than_the_focus_point() {
     let saved = program.folder.path().join("scene.ron");
     assert!(Scene::load(&saved).is_ok());
     let (code, messages, _) = program.interrupt();
-    assert_eq!((code, messages.as_str()), (Some(0), ""));
+    // The program may have read the saved file again before it ended.
+    let note = "raysieve: camera: its `focus_point` is not in front of it, so that everything is blurred; \
+                choose a point on the side of `target`\n";
+    assert_eq!(
+        (code, messages.replacen(note, "", 1)),
+        (Some(0), String::new())
+    );
 }
 
 fn every_camera_that_is_reached_can_be_saved() {
