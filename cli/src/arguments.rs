@@ -1,7 +1,7 @@
 //! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
 //!
 //! This module imports little of the program: its error type, the check of printed output, the default address of
-//! `tev`, the image type of `compare`, and the progress lines of `headless`.
+//! `tev`, the image type of `compare`, and the progress lines.
 
 mod bench;
 mod compared;
@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{check_output, error::Error, headless::with_reading_line, tev::DEFAULT_ADDRESS};
+use crate::{check_output, error::Error, progress::with_reading_line, tev::DEFAULT_ADDRESS};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use raysieve::inspect::debug_view::DebugView;
 use raysieve::{
@@ -64,12 +64,11 @@ use self::{
     model::{FrameArguments, ModelArguments},
     output::{Denoiser, LookArguments},
     page::PageArguments,
-    scene::{SampleRange, SceneArguments, check_hash},
+    scene::{SampleRange, SceneArguments, check_hash, sample_range},
     usage::usage_message,
     values::{
         MIN_INTERVAL, compared_path, debug_view, duration_from, host_and_port, new_scene_path,
-        noise, part_path, picture_path, region, sample_range, scene_hash, scene_or_image_path,
-        stats_path,
+        noise, part_path, picture_path, region, scene_hash, scene_or_image_path, stats_path,
     },
     words::{given_options, with_denoiser, with_negative_numbers},
 };

@@ -18,16 +18,15 @@ use raysieve::render::part::Part;
 use raysieve_scene::atomic_file;
 
 use self::{
-    folder::{Array, Folder, Jobs},
+    folder::{Array, Folder, Jobs, Script},
     plan::Plan,
-    scripts::Script,
     status::Survey,
 };
 use crate::{
     Ending,
     arguments::{Engine, Farm},
-    headless::with_progress_line,
     note, print_result,
+    progress::with_progress_line,
     signals::Signals,
 };
 

@@ -1,22 +1,11 @@
-//! Headless rendering: progress, checkpoints, Ctrl-C, and the files and the table at the end. Also the progress bars
-//! and progress lines of the other commands.
+//! Headless rendering: checkpoints, Ctrl-C, and the files and the table at the end.
 
 use std::{
-    fmt,
     io::Write,
-    path::Path,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc::{self, RecvTimeoutError},
-    },
-    thread,
-    time::Duration,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use crate::error::Error;
-use indicatif::{
-    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
-};
 use raysieve::{
     film::picture::comparison::Compared,
     inspect::aovs::{Aov, Aovs},
@@ -31,7 +20,7 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{LoadProgress, Scene, atomic_file::write_whole, escaped};
+use raysieve_scene::{Scene, atomic_file::write_whole};
 use raysieve_viewer::overlay::{self, FigureFormat};
 
 use crate::{
@@ -466,73 +455,4 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
         write_whole(path, |file| file.write_all(figures.as_bytes()))?;
     }
     Ok(())
-}
-
-/// Number of steps of a progress bar that shows a fraction from 0 to 1.
-pub(crate) const PROGRESS_STEPS: u64 = 10_000;
-
-/// Returns a progress bar with `steps` steps on standard error. The bar is hidden if standard error is not a terminal.
-pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
-    let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
-    if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
-        bar.set_style(style.with_key("time_left", time_left));
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-/// Runs `read`, which reads the scene at `path`, and returns its result. After half a second, shows "reading PATH" and
-/// the elapsed time on standard error until `read` returns. While an OBJ or PLY file is read, shows its name and how
-/// much of it was read, as in "reading statue.ply: 40 %". Shows nothing if standard error is not a terminal.
-pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
-    let progress = LoadProgress::default();
-    let line = || match progress.file() {
-        Some((name, fraction)) => format!("reading {}: {:.0} %", escaped(&name), 100.0 * fraction),
-        None => format!("reading {}", path.display()),
-    };
-    with_line(line, || progress.watch(read))
-}
-
-/// Runs `work` and returns its result. After half a second, shows `what` and the elapsed time on standard error until
-/// `work` returns. Shows nothing if standard error is not a terminal.
-pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
-    with_line(|| what.clone(), work)
-}
-
-/// Runs `work` and returns its result. After [`LINE_DELAY`], shows a line on standard error, updated at that interval
-/// until `work` returns. `what` returns the text of the line, to which the elapsed time is added.
-fn with_line<T>(what: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
-    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
-        line.set_style(style);
-    }
-    let (shown, what) = (&line, &what);
-    let (done, waiting) = mpsc::channel::<()>();
-    let result = thread::scope(|scope| {
-        scope.spawn(move || {
-            while waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
-                shown.set_message(what());
-                if shown.is_hidden() {
-                    shown.set_draw_target(ProgressDrawTarget::stderr());
-                }
-                shown.tick();
-            }
-        });
-        let result = work();
-        drop(done);
-        result
-    });
-    line.finish_and_clear();
-    result
-}
-
-/// Time before the line of [`with_line`] appears, and between its updates.
-const LINE_DELAY: Duration = Duration::from_millis(500);
-
-/// Writes the estimated remaining time of a progress bar to `text`, such as ", 5m left". Writes nothing while the bar
-/// is at 0.
-pub(crate) fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
-    if state.pos() > 0 {
-        let _ = write!(text, ", {:#} left", HumanDuration(state.eta()));
-    }
 }

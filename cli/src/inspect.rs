@@ -7,7 +7,7 @@ use raysieve::{
 };
 use raysieve_scene::atomic_file;
 
-use crate::{arguments::Inspect, headless::with_progress_line, note, print_result, table::aligned};
+use crate::{arguments::Inspect, note, print_result, progress::with_progress_line, table::aligned};
 
 /// Runs `raysieve inspect`: traces the path on the CPU and prints its record as a table. With `--json`, writes the
 /// record as JSON first.

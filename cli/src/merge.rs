@@ -12,11 +12,7 @@ use raysieve::{
     render::part::{Part, PartHeader, Samples, alpha_of, aovs_of, check_parts},
 };
 
-use crate::{
-    arguments::Merge,
-    headless::{self, progress_bar},
-    note,
-};
+use crate::{arguments::Merge, headless, note, progress::progress_bar};
 
 /// Runs `raysieve merge`: adds the films of the parts, writes the files and prints the table. With `--wait`, waits for
 /// missing parts first.

@@ -12,8 +12,9 @@ use raysieve_scene::Scene;
 use crate::{
     arguments::Verify,
     backend_line,
-    headless::{PROGRESS_STEPS, print_notes, progress_bar, with_reading_line},
+    headless::print_notes,
     note, print_result,
+    progress::{PROGRESS_STEPS, progress_bar, with_reading_line},
 };
 
 /// Runs `raysieve verify`: renders the samples of the image again on this machine, and compares film and image bit by

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use crate::error::Error;
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use compaction::select::Strategy;
 use raysieve::render::renderer::{Renderer, SortHits};
 use raysieve_scene::Scene;
 
 use super::{
     machine::Device,
-    values::{bench_path, chart_path, method, reference_path, scene_path, size},
+    values::{bench_path, chart_path, reference_path, scene_path, size},
 };
 
 /// Measures how much compaction gains: each strategy against rendering without compaction, bounce by bounce
@@ -142,7 +145,7 @@ pub(crate) enum Method {
 
 impl Method {
     /// Returns all methods, in the order of the tables.
-    pub(super) fn all() -> impl Iterator<Item = Method> {
+    fn all() -> impl Iterator<Item = Method> {
         let strategies = Strategy::ALL.iter().copied().map(Method::Compact);
         strategies.chain([Method::SortHits, Method::Megakernel])
     }
@@ -156,4 +159,23 @@ impl Method {
             Method::Megakernel => "megakernel",
         }
     }
+}
+
+/// Returns a parser of the names of benchmark methods: a compaction strategy, `sort-hits` or `megakernel`. It accepts
+/// `partition`, the former name of `sort-hits`.
+fn method() -> impl TypedValueParser<Value = Method> {
+    // The former name of sort-hits.
+    const OLD_NAME: &str = "partition";
+    let names = Method::all().map(|method| match method {
+        Method::SortHits => PossibleValue::new(method.name()).alias(OLD_NAME),
+        _ => PossibleValue::new(method.name()),
+    });
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).try_map(|name| {
+        let name = match name.as_str() {
+            OLD_NAME => Method::SortHits.name(),
+            name => name,
+        };
+        let named = Method::all().find(|method| method.name() == name);
+        named.ok_or("no such strategy")
+    })
 }

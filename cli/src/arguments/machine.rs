@@ -12,7 +12,7 @@ use raysieve::{
 use raysieve_scene::Scene;
 
 use super::values::{MIN_INTERVAL, MIN_TIMEOUT, duration_from, sort_hits, strategy};
-use crate::headless::with_progress_line;
+use crate::progress::with_progress_line;
 
 /// The options of a render that do not change the image: those of [`Device`], `--compaction` and `--sort-hits`.
 #[derive(Args, Clone, Debug)]

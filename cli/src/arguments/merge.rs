@@ -14,8 +14,8 @@ use raysieve::{
 
 use super::{
     output::{LookArguments, Outputs},
-    scene::samples_between,
-    values::{closed_sample_range, part_path, picture_path, scene_hash, stats_path},
+    scene::{closed_sample_range, samples_between},
+    values::{part_path, picture_path, scene_hash, stats_path},
 };
 
 /// Merges parts of a render; the result is identical to that of a single render

@@ -1,6 +1,6 @@
 //! Options that override settings of the scene or select samples.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use crate::error::Error;
 use clap::Args;
@@ -8,7 +8,7 @@ use raysieve::render::part::{SamplePosition, Samples};
 use raysieve_scene::{LoadOptions, Scene, SceneLoader, SettingOverrides};
 
 use super::values::{clamp, max_bounces, size};
-use crate::headless::with_reading_line;
+use crate::progress::with_reading_line;
 
 /// Options that override settings of the scene: size, bounces, clamping and seed. `--spp` is not among them, because
 /// not every command has it.
@@ -97,6 +97,36 @@ impl SampleRange {
             self.end.unwrap_or(place(scene.spp.into())),
             pixel_count,
         )
+    }
+}
+
+/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Either or both may be omitted, as in
+/// `16..`. Does not check that the range is not empty.
+///
+/// A start or end such as `37+1234` lies before pixel 1234 of sample 37. Samples and pixels are counted from 0, pixels
+/// row by row from the top.
+pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
+    let place = |text: &str| match text {
+        "" => Some(None),
+        text => text.parse().ok().map(Some),
+    };
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some((place(start)?, place(end)?)));
+    match range {
+        Some((start, end)) => Ok(SampleRange { start, end }),
+        None => Err("expected two sample numbers, such as 0..16".to_owned()),
+    }
+}
+
+/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Neither may be omitted.
+pub(super) fn closed_sample_range(text: &str) -> Result<Range<SamplePosition>, String> {
+    match sample_range(text)? {
+        SampleRange {
+            start: Some(start),
+            end: Some(end),
+        } => Ok(start..end),
+        _ => Err("expected a range with both ends, such as 0..16".to_owned()),
     }
 }
 

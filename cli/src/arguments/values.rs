@@ -1,24 +1,23 @@
 //! Parsers for the values of options, with their error messages.
 
 use std::{
-    ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use compaction::select::Strategy;
 use raysieve::{
     film::picture::tone::Tone,
     inspect::debug_view::DebugView,
-    render::{output::PictureFormat, part::SamplePosition, region::Region, renderer::SortHits},
+    render::{output::PictureFormat, region::Region, renderer::SortHits},
 };
 use raysieve_scene::{
     Background, CameraFrom, EnvironmentFile, Scene, UpAxis, color::srgb_value, limits::MAX_BOUNCES,
 };
 use raysieve_viewer::overlay::FigureFormat;
 
-use super::{bench::Method, compared::is_image, scene::SampleRange};
+use super::compared::is_image;
 
 /// Returns a parser of paths that accepts those for which `is_valid` returns `true`, and fails with `message` for
 /// others. Paths need not be UTF-8.
@@ -152,25 +151,6 @@ pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
 
-/// Returns a parser of the names of benchmark methods: a compaction strategy, `sort-hits` or `megakernel`. It accepts
-/// `partition`, the former name of `sort-hits`.
-pub(super) fn method() -> impl TypedValueParser<Value = Method> {
-    // The former name of sort-hits.
-    const OLD_NAME: &str = "partition";
-    let names = Method::all().map(|method| match method {
-        Method::SortHits => PossibleValue::new(method.name()).alias(OLD_NAME),
-        _ => PossibleValue::new(method.name()),
-    });
-    PossibleValuesParser::new(names.collect::<Vec<_>>()).try_map(|name| {
-        let name = match name.as_str() {
-            OLD_NAME => Method::SortHits.name(),
-            name => name,
-        };
-        let named = Method::all().find(|method| method.name() == name);
-        named.ok_or("no such strategy")
-    })
-}
-
 /// Returns a parser of the values of `--sort-hits`, the names of [`SortHits::ALL`].
 pub(super) fn sort_hits() -> impl TypedValueParser<Value = SortHits> {
     let names = SortHits::ALL.map(SortHits::name);
@@ -222,36 +202,6 @@ pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
         .split_once(',')
         .and_then(|(column, row)| Some((column.trim().parse().ok()?, row.trim().parse().ok()?)));
     pixel.ok_or_else(|| "expected column and row from the upper left, such as 256,300".to_owned())
-}
-
-/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Either or both may be omitted, as in
-/// `16..`. Does not check that the range is not empty.
-///
-/// A start or end such as `37+1234` lies before pixel 1234 of sample 37. Samples and pixels are counted from 0, pixels
-/// row by row from the top.
-pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
-    let place = |text: &str| match text {
-        "" => Some(None),
-        text => text.parse().ok().map(Some),
-    };
-    let range = text
-        .split_once("..")
-        .and_then(|(start, end)| Some((place(start)?, place(end)?)));
-    match range {
-        Some((start, end)) => Ok(SampleRange { start, end }),
-        None => Err("expected two sample numbers, such as 0..16".to_owned()),
-    }
-}
-
-/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Neither may be omitted.
-pub(super) fn closed_sample_range(text: &str) -> Result<Range<SamplePosition>, String> {
-    match sample_range(text)? {
-        SampleRange {
-            start: Some(start),
-            end: Some(end),
-        } => Ok(start..end),
-        _ => Err("expected a range with both ends, such as 0..16".to_owned()),
-    }
 }
 
 /// Parses the hash of a scene: 32 hexadecimal digits, returned in lower case.

@@ -23,8 +23,8 @@ use crate::{
     arguments::{Bench, Method},
     backend_line,
     compare::read_picture,
-    headless::{PROGRESS_STEPS, progress_bar, with_reading_line},
     note,
+    progress::{PROGRESS_STEPS, progress_bar, with_reading_line},
 };
 
 /// Approximate number of paths per frame on the CPU if `--spp` is not given. Every pixel gets at least one sample. A

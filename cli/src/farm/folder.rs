@@ -10,10 +10,7 @@ use crate::error::Error;
 use raysieve_scene::atomic_file;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{
-    plan::{Plan, absolute_path, script_text},
-    scripts::{Script, part_file, part_log},
-};
+use super::plan::{Plan, absolute_path, script_text};
 
 /// The paths of a farm: its folder and its image. The folder may not exist yet.
 pub(super) struct Folder {
@@ -21,6 +18,14 @@ pub(super) struct Folder {
     path: PathBuf,
     /// Path of the final image, as the user gave it.
     pub(super) picture: PathBuf,
+}
+
+/// A script for sbatch, or a manifest for kubectl, in the farm's folder.
+pub(super) struct Script {
+    /// Name of the file in the farm's folder, such as `part.sh`.
+    pub(super) name: String,
+    /// Whole content of the file.
+    pub(super) text: String,
 }
 
 /// The Slurm jobs of the last submission, stored in `jobs.json`.
@@ -58,6 +63,8 @@ impl Jobs {
 const PLAN: &str = "farm.json";
 /// Name of the file in the folder that contains the [`Jobs`].
 const JOBS: &str = "jobs.json";
+/// Minimum number of decimal digits of a part or merge in the name of its log. Numbers from 100,000 on have six.
+pub(super) const LOG_DIGITS: u32 = 5;
 
 impl Folder {
     /// Returns the folder that belongs to the image at the path `picture`: `box.farm` for `box.exr`.
@@ -185,14 +192,18 @@ impl Folder {
         })
     }
 
-    /// Returns the path of the file of part `part`. Parts are counted from 0.
+    /// Returns the path of the file of part `part`, counted from 0. The file is the part's checkpoint until the part is
+    /// complete.
     pub(super) fn part(&self, part: u32) -> PathBuf {
-        self.path.join(part_file(part))
+        self.path.join(format!("parts/{part:05}.exr"))
     }
 
     /// Returns the path of the log of the job that renders part `part`. Parts are counted from 0.
     pub(super) fn log_of_part(&self, part: u32) -> PathBuf {
-        self.path.join(part_log(part))
+        self.path.join(format!(
+            "logs/{part:0width$}.log",
+            width = LOG_DIGITS as usize
+        ))
     }
 
     /// Appends a line to the existing logs of these parts, so that their last lines are no longer errors of earlier

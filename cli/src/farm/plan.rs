@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     arguments::{Engine, Farm, load_options},
-    headless::with_reading_line,
+    progress::with_reading_line,
 };
 
 /// The plan of a farm. The fields up to and including `parts`, except `scene` and `model`, define the render and must

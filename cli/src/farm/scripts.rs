@@ -6,27 +6,14 @@ use std::ops::Range;
 
 use crate::error::Error;
 
-use super::{folder::Folder, plan::Plan};
-
-/// A script for sbatch, or a manifest for kubectl, in the farm's folder.
-pub(super) struct Script {
-    /// Name of the file in the farm's folder, such as `part.sh`.
-    pub(super) name: String,
-    /// Whole content of the file.
-    pub(super) text: String,
-}
-
-/// Returns the path of the file of part `part`, counted from 0, relative to the farm's folder. The file is the part's
-/// checkpoint until the part is complete.
-pub(super) fn part_file(part: u32) -> String {
-    format!("parts/{part:05}.exr")
-}
+use super::{
+    folder::{Folder, LOG_DIGITS, Script},
+    plan::Plan,
+};
 
 /// Maximum number of tasks of a job array, even if the cluster allows more. Task numbers must fit into the
 /// [`LOG_DIGITS`] digits in the names of logs.
 pub(super) const MAX_TASKS: u32 = 10_u32.pow(LOG_DIGITS);
-/// Minimum number of decimal digits of a part or merge in the name of its log. Numbers from 100,000 on have six.
-const LOG_DIGITS: u32 = 5;
 
 /// Returns the pattern of log paths for sbatch's `--output`, such as `logs/%5a.log`. The pattern is for an array whose
 /// task 0 is the part or merge number `first`. `stem` begins the file names.
@@ -43,11 +30,6 @@ pub(super) fn logs_of_array(stem: &str, first: u32, max: u32) -> String {
         0 => format!("logs/{stem}{before}.log"),
         own => format!("logs/{stem}{before}%{own}a.log"),
     }
-}
-
-/// Returns the path of the log of the job of part `part`, counted from 0, relative to the farm's folder.
-pub(super) fn part_log(part: u32) -> String {
-    format!("logs/{part:0width$}.log", width = LOG_DIGITS as usize)
 }
 
 /// A level of merging. Each of its jobs merges a group of consecutive files, which are parts on level 1, and otherwise

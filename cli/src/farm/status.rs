@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     arguments::Engine,
-    headless::{PROGRESS_STEPS, progress_bar},
     note, print_result,
+    progress::{PROGRESS_STEPS, progress_bar},
 };
 
 /// Minimum pause between two updates of the displayed progress.
