@@ -1,7 +1,7 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel and puts them into words, `columns` draws its tables, and `plots` its graphical parts.
+//! the rows of the statistics panel (`row`) and puts them into words, `columns` draws its tables, and `plots` its graphical parts.
 //! `export` writes the figures to files. `fitted` is the area of a picture in a window, and `pixels` describes single
 //! pixels.
 
@@ -19,14 +19,15 @@ pub(crate) mod pixels;
 #[cfg(test)]
 mod tests;
 mod plots;
+mod row;
 
 use canvas::{Area, Canvas, TypeFace, cells};
 use colors::{Color, DIM, PANEL};
 use columns::Scales;
-use columns::{NATURAL_WIDTH, Table, full_width};
-use content::describe;
-use content::{Form, Line, Row, length};
+use columns::{NATURAL_WIDTH, full_width};
+use content::{Form, describe};
 use plots::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
+use row::{Line, Row, Table, length};
 
 pub(crate) use export::figures_as;
 pub use export::{FigureFormat, export};

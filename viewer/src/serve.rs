@@ -18,6 +18,10 @@ mod viewer;
 
 use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
 
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use tokio::sync::watch;
 
 use self::{
@@ -211,4 +215,9 @@ fn serve_error(problem: &impl ToString) -> Error {
     Error::Serve {
         problem: problem.to_string(),
     }
+}
+
+/// Returns an error response with this status and one line of plain text, to which a line feed is added.
+fn refusal(status: StatusCode, why: &'static str) -> Response {
+    (status, format!("{why}\n")).into_response()
 }

@@ -13,39 +13,43 @@ mod editing;
 mod events;
 mod frame_pacing;
 mod inspection;
+mod inspection_scene;
 mod light_groups;
 mod loader;
 mod newest_request;
 mod noise_history;
 mod orbit;
+mod path_query;
 mod quantile;
 mod recent_stats;
 mod stage_times;
 mod render_thread;
+mod requested_film;
 mod strategy_comparison;
 mod transparency;
 
 pub(crate) use commands::Pending;
 pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
-    SessionEvent,
 };
 pub(crate) use controls::{
     Action, Change, Control, FAST, FlyDirection, HELP, ScreenAction, action, hints, tooltip,
 };
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
-pub(crate) use editing::{FRACTION, PartInfo, Property};
-pub(crate) use events::Message;
-pub(crate) use events::RenderEvent;
-use inspection::InspectionScene;
-pub(crate) use inspection::SceneView;
-pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
+pub(crate) use editing::{FRACTION, Property};
+pub(crate) use events::{Message, RenderEvent, SessionEvent};
+pub(crate) use inspection::end_text;
+use inspection_scene::InspectionScene;
+pub(crate) use inspection_scene::{SceneView, Viewpoint};
+pub(crate) use light_groups::PartInfo;
 pub(crate) use noise_history::NoisePoint;
-pub(crate) use recent_stats::{Recent, RecentBounce};
+pub(crate) use path_query::{InspectedPath, PixelInfo};
+pub(crate) use recent_stats::Recent;
 pub use render_thread::Ended;
-pub(crate) use render_thread::{RequestedFilm, State};
-pub(crate) use stage_times::{MeasuredTimes, Spread, StageTimes};
+pub(crate) use render_thread::State;
+pub(crate) use requested_film::RequestedFilm;
+pub(crate) use stage_times::{MeasuredTimes, RecentBounce, Spread, StageTimes};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 

@@ -5,7 +5,6 @@
 //! of egui's widgets. The `screen` passes input to them, and the `painter` draws them and the picture by the graphics
 //! card.
 
-mod editor;
 mod layout;
 mod message;
 mod painter;
@@ -16,7 +15,6 @@ mod theme;
 mod title;
 mod view;
 mod viewer;
-mod wipe;
 
 use std::{sync::Arc, thread::ThreadId, time::Instant};
 

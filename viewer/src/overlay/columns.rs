@@ -5,25 +5,15 @@ use super::{
     Drawing,
     canvas::Area,
     colors::{ACCENT, BRIGHT, Color, DIM, PLAIN, parsed},
-    content::{Line, Row, key_width},
     entry::Entry,
-    format,
+    format::{self, UNKNOWN},
+    row::{Line, Row, Table, key_width},
 };
 use crate::{
     chart,
     session::{Comparison, MeasuredTimes, StrategyComparison},
 };
 use raysieve::{render::stats::BounceStats, stages::Stage};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
-    /// The only table, with all columns that fit.
-    Whole,
-    /// The upper of two tables, with the columns of rays.
-    Rays,
-    /// The lower of two tables, with the columns of times.
-    Times,
-}
 
 pub(super) struct Column {
     pub(super) heading: &'static str,
@@ -70,9 +60,6 @@ pub(super) const STAGES: [(&str, Color); Stage::OF_BOUNCE.len()] = {
 /// Labels and colors of the parts of a bar of rays.
 pub(super) const RAYS: [(&str, Color); 3] =
     [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
-
-/// Text of a cell whose value is not known.
-pub(super) const UNKNOWN: &str = "–";
 
 const fn stage_color(stage: Stage) -> Color {
     parsed(chart::stage_color(stage))

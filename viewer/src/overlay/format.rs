@@ -3,6 +3,9 @@
 
 use crate::session::{Difference, Pays, State};
 
+/// Text of a figure whose value is not known.
+pub(super) const UNKNOWN: &str = "–";
+
 /// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
     if count < 1000 {

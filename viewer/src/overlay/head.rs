@@ -5,9 +5,8 @@ use std::path::Path;
 use super::{
     Detail, Figures,
     colors::{ACCENT, WARNING},
-    columns::UNKNOWN,
-    content::{Line, Row, bright, dim, plain},
-    format,
+    format::{self, UNKNOWN},
+    row::{Line, Row, bright, dim, plain},
 };
 use crate::session::State;
 use raysieve::render::stats::Stats;

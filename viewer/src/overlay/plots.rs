@@ -6,8 +6,8 @@ use super::{
     canvas::{Area, Canvas},
     colors::{ACCENT, BRIGHT, Color},
     columns::{STAGES, parts},
-    content::{Line, dim, plain},
     format,
+    row::{Line, dim, plain},
 };
 use crate::session::{MeasuredTimes, NoisePoint, Recent, StageTimes, StrategyComparison};
 use raysieve::render::stats::BounceStats;

@@ -10,7 +10,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{broadcast::Broadcaster, encode, pages::refusal};
+use super::{broadcast::Broadcaster, encode, refusal};
 use crate::overlay::{FigureFormat, Units, pixels};
 use raysieve::render::{region::Region, stats::Stats};
 

@@ -15,7 +15,7 @@ use super::{
     access::{Access, HEADERS},
     broadcast::Broadcaster,
     connections::Newcomer,
-    downloads, viewer,
+    downloads, refusal, viewer,
 };
 use crate::{chart, overlay::FigureFormat};
 use raysieve::stages::Stage;
@@ -170,9 +170,4 @@ async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
         }
         _ => refusal(StatusCode::NOT_FOUND, "there are no statistics yet"),
     }
-}
-
-/// Returns an error response with this status and one line of plain text, to which a line feed is added.
-pub(super) fn refusal(status: StatusCode, why: &'static str) -> Response {
-    (status, format!("{why}\n")).into_response()
 }

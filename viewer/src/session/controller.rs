@@ -30,9 +30,11 @@ use super::{
     derived_image::DerivedImageThread,
     editing::Editing,
     events::{EventSender, Message, RenderEvent},
-    inspection::{Inspection, InspectionScene, PathQuery, QueryKind, Viewpoint},
-    loader::{Loaded, Loader},
+    inspection::Inspection,
+    inspection_scene::{InspectionScene, Viewpoint},
+    loader::Loader,
     orbit::Orbit,
+    path_query::{PathQuery, QueryKind},
     render_thread::RenderThread,
     transparency::AlphaThread,
 };
@@ -114,23 +116,6 @@ pub(crate) enum Motion {
     /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to
     /// its target takes two seconds. See [`Orbit::fly`] for the limit.
     Fly(f32, f32, f32),
-}
-
-/// An event that a background thread of the session reports. The window or page must pass it to
-/// [`Session::handle_event`].
-pub(crate) enum SessionEvent {
-    /// A scene was loaded or edited and replaces the current one.
-    Loaded(Box<Loaded>),
-    /// The scene's changed files cannot be loaded, for this reason.
-    SceneError(String),
-    /// The scene cannot be shown at the requested time, for this reason.
-    PoseError(String),
-    /// The camera is to focus on this point in world space.
-    Focus(Vec3),
-    /// All GPUs have failed, and the render continues on the CPU.
-    GpusFailed,
-    /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
-    Query(PathQuery),
 }
 
 /// Change of the exposure per key press, in stops.

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection::SceneView,
+    inspection_scene::SceneView,
     newest_request::{NewestRequestThread, Work},
 };
 use crate::Error;

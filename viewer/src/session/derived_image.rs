@@ -5,7 +5,7 @@ use std::{io, sync::Arc, time::Instant};
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection::SceneView,
+    inspection_scene::SceneView,
     newest_request::NewestRequestThread,
     tone_mapping_pool,
 };

@@ -78,13 +78,6 @@ enum Aspect {
     BackgroundKind,
 }
 
-/// A part of the scene in the list of parts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct PartInfo {
-    pub(crate) part: Part,
-    pub(crate) name: String,
-}
-
 /// A number that keys change: a property, or a channel of a color.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Component {

@@ -1,89 +1,22 @@
 //! Traces paths of single pixels, each request on a thread of its own: to inspect a path, to focus, or to describe the
-//! pixel. Prepares scenes for tracing on the CPU when first needed, also for debug views.
+//! pixel.
 
 use std::{
     io,
     sync::{
-        Arc, Mutex, Weak,
+        Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
 };
 
 use super::{
-    controller::SessionEvent,
-    events::{EventSender, RenderEvent},
-    lock,
+    events::{EventSender, RenderEvent, SessionEvent},
+    inspection_scene::InspectionScene,
+    path_query::{InspectedPath, PathQuery, PixelInfo, QueryKind},
 };
 use crate::Error;
-use raysieve::{
-    accel::trees::SceneBvhs,
-    device::render_scene::RenderScene,
-    inspect::{
-        aovs::{Aov, Aovs},
-        path_record::{End, Inspector, PathRecord, PathSegment},
-    },
-};
-use raysieve_scene::{Camera, Scene};
-
-/// A traced path and its projection into the picture in which it was requested.
-pub(crate) struct InspectedPath {
-    pub(crate) path_record: PathRecord,
-    /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
-    pub(crate) segments: Vec<PathSegment>,
-    /// Scene, camera and picture size for which the path was traced.
-    pub(crate) viewpoint: Viewpoint,
-}
-
-/// The scene, camera and picture size for which a path or pixel was traced. The result is displayed while the session
-/// has the same scene and camera; see `Session::is_at`.
-#[derive(Clone)]
-pub(crate) struct Viewpoint {
-    /// Width and height of the picture in pixels.
-    pub(crate) size: (u32, u32),
-    pub(super) camera: Camera,
-    /// Scene that was traced. The reference is weak, so that a displayed result does not keep a replaced scene in
-    /// memory.
-    pub(super) inspection_scene: Weak<InspectionScene>,
-}
-
-/// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
-pub(crate) struct PathQuery {
-    pub(super) camera: Camera,
-    /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
-    /// Column and row of the pixel, from 0 at the upper left.
-    pub(super) pixel: (u32, u32),
-    /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
-    /// command it is ignored, and the render thread sets it.
-    pub(super) sample: u32,
-    pub(super) wanted: QueryKind,
-}
-
-/// The information that a request asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum QueryKind {
-    Path,
-    /// The position of the first hit only, as a point to focus on.
-    Focus,
-    /// The surface in the pixel, and the spread of the pixel's samples.
-    Pixel,
-}
-
-/// The content of a pixel: its surface, and the spread of its samples.
-pub(crate) struct PixelInfo {
-    /// Column and row of the pixel, from 0 at the upper left.
-    pub(crate) pixel: (u32, u32),
-    /// Number of samples of the pixel in the film when it was asked for.
-    pub(crate) samples: u32,
-    /// Estimated relative standard error of the pixel's mean brightness with that number of samples; `None` if the
-    /// traced samples were black or too few. Rejected samples count as black.
-    pub(crate) error: Option<f64>,
-    /// Material, instance and primitive that the first sample hits first, as text; or that it hits only the background.
-    pub(crate) surface: String,
-    /// Scene, camera and picture size of the pixel.
-    pub(crate) viewpoint: Viewpoint,
-}
+use raysieve::inspect::path_record::{End, Inspector, PathRecord};
 
 /// Maximum number of a pixel's samples that are traced again to estimate its error.
 const MAX_TRACED: u32 = 64;
@@ -195,16 +128,6 @@ fn try_trace(
     })))
 }
 
-impl PathQuery {
-    fn viewpoint(&self, inspection_scene: &Arc<InspectionScene>) -> Viewpoint {
-        Viewpoint {
-            size: self.size,
-            camera: self.camera,
-            inspection_scene: Arc::downgrade(inspection_scene),
-        }
-    }
-}
-
 /// Traces the first samples of a pixel again, at most [`MAX_TRACED`]. Returns the surface that the first one hits, and
 /// the error that their spread implies for all samples of the pixel.
 fn pixel_info(
@@ -266,79 +189,5 @@ pub(crate) fn end_text(end: End) -> &'static str {
         End::LastBounce => "the last bounce that max_bounces allows",
         End::Absorbed => "absorbed by the surface",
         End::Roulette => "at random, because it carried little light",
-    }
-}
-
-/// A scene and, once needed, its prepared form for tracing rays on the CPU.
-pub(super) struct InspectionScene {
-    pub(super) scene: Arc<Scene>,
-    /// Acceleration structures of the renderer, shared to save time and memory. `None` if they are no longer in host
-    /// memory, so that they must be built again.
-    pub(super) trees: Option<Arc<SceneBvhs>>,
-    /// The prepared scene; `None` until it is needed.
-    render_scene: Mutex<Option<Arc<RenderScene>>>,
-}
-
-/// A view of a scene, whose first surfaces can be traced.
-#[derive(Clone)]
-pub(crate) struct SceneView {
-    pub(super) inspection_scene: Arc<InspectionScene>,
-    pub(super) camera: Camera,
-    /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
-}
-
-impl InspectionScene {
-    /// Creates an unprepared scene. `trees` are the renderer's acceleration structures, or `None` if they are not in
-    /// host memory.
-    pub(super) fn new(scene: Arc<Scene>, trees: Option<Arc<SceneBvhs>>) -> Self {
-        Self {
-            scene,
-            trees,
-            render_scene: Mutex::default(),
-        }
-    }
-
-    /// Returns the prepared scene. The first call prepares the scene and later calls share it; after a failure, the
-    /// next call tries again. Concurrent callers wait.
-    pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
-        let mut render_scene = lock(&self.render_scene);
-        if let Some(prepared) = &*render_scene {
-            return Ok(prepared.clone());
-        }
-        let made = Arc::new(match &self.trees {
-            Some(trees) => RenderScene::with_trees(trees.clone(), &self.scene)?,
-            None => RenderScene::new(&self.scene)?,
-        });
-        *render_scene = Some(made.clone());
-        Ok(made)
-    }
-}
-
-impl SceneView {
-    /// Returns whether both views are the same: of the same shared scene, with an equal camera and an equal size.
-    pub(super) fn is_same(&self, other: &SceneView) -> bool {
-        Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
-            && self.camera == other.camera
-            && self.size == other.size
-    }
-
-    /// Traces these values of the first surfaces, and alpha if the background is transparent.
-    pub(super) fn trace(&self, wanted: &[Aov]) -> Result<Aovs, Error> {
-        let scene = Scene {
-            camera: self.camera,
-            size: self.size,
-            ..Scene::clone(&self.inspection_scene.scene)
-        };
-        Ok(Aovs::trace(
-            &scene,
-            self.inspection_scene.trees.clone(),
-            wanted,
-        )?)
-    }
-
-    /// Traces the alpha of each pixel, 0..=1, row by row from the top; empty if the background is not transparent.
-    pub(crate) fn alpha(&self) -> Result<Vec<f32>, Error> {
-        Ok(self.trace(&[])?.alpha().unwrap_or_default().to_vec())
     }
 }

@@ -3,11 +3,18 @@
 
 use std::collections::HashMap;
 
-use super::editing::{FRACTION, PartInfo};
 use raysieve_scene::{NumberKind, Part, Scene};
+use serde::Serialize;
 
 /// Identifier of the property that selects one of many lights.
 pub(super) const NUMBER: &str = "light_number";
+
+/// A part of the scene in the list of parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct PartInfo {
+    pub(crate) part: Part,
+    pub(crate) name: String,
+}
 
 /// Maximum number of lights of one kind that are listed one by one.
 const MAX_SINGLE: usize = 16;
@@ -45,11 +52,13 @@ impl LightGroup {
     pub(super) fn numbers(&self) -> NumberKind {
         let count = self.lights.len() as f32;
         NumberKind {
+            unit: "",
             min: 1.0,
             max: count,
             slider: (1.0, count),
+            is_logarithmic: false,
             is_whole: true,
-            ..FRACTION
+            names: &[],
         }
     }
 

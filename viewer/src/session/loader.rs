@@ -26,7 +26,7 @@ use notify_debouncer_mini::{
 
 use self::poses::read_file;
 pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
-use super::{controller::SessionEvent, events::EventSender};
+use super::events::{EventSender, LoadReason, Loaded, SessionEvent};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
@@ -35,31 +35,6 @@ use raysieve::{
 use raysieve_scene::{
     LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of,
 };
-
-/// A scene that has been loaded or edited, ready to be displayed.
-pub(crate) struct Loaded {
-    /// Scene as its file and the command-line overrides define it, without the user's edits.
-    pub(super) read: Arc<Scene>,
-    /// Scene to display: `read` with the user's edits.
-    pub(super) scene: Arc<Scene>,
-    /// New renderer and acceleration structures of the scene; `None` if the current renderer can continue, perhaps with
-    /// another camera.
-    pub(super) renderer: Option<(Box<Renderer>, Arc<SceneBvhs>)>,
-    pub(super) reason: LoadReason,
-}
-
-/// The reason why a scene was loaded or changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LoadReason {
-    /// A file of the current scene has changed on disk.
-    Changed,
-    /// A user has opened another scene or model file.
-    Opened,
-    /// A user has edited materials, lights, the sky or the background of the current scene.
-    Edited,
-    /// The animations of the current scene are shown at another time.
-    Posed,
-}
 
 /// Handle of the loader thread, which loads and watches scenes. Dropping the handle ends the thread once it has
 /// executed earlier requests, without waiting.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{
     noise_history::NoisePoint,
     quantile::weighted_median,
-    stage_times::{MeasuredTimes, StageTimes},
+    stage_times::{MeasuredTimes, RecentBounce, StageTimes, part},
     strategy_comparison::{ComparisonProgress, StrategyComparison},
 };
 use raysieve::{
@@ -56,22 +56,6 @@ pub(crate) struct Recent {
     pub(crate) strategies: Vec<StrategyComparison>,
     /// Progress of a comparison of strategies; `None` if none is in progress.
     pub(crate) comparing: Option<ComparisonProgress>,
-}
-
-/// Recent performance figures of one bounce, or of all together: fractions of rays and lanes, and times of the stages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct RecentBounce {
-    /// Fraction of the bounce's rays that compaction removes from the queue; 0 without rays, and with the strategy `off`,
-    /// which removes none. Unlike the other figures, it is over all samples since the start of the film.
-    pub(crate) removed: f64,
-    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted. See [`BounceStats::lanes`].
-    pub(crate) lane_use: f64,
-    /// Times of the stages for one sample of every pixel.
-    #[serde(flatten)]
-    pub(crate) times: MeasuredTimes,
-    /// Time in microseconds that the other stages take less than with the strategy `off`, for one sample of every pixel.
-    /// `None` unless strategies were compared on this view.
-    pub(crate) saved_us: Option<f64>,
 }
 
 /// Minimum number of intervals, or groups of waves, for medians.
@@ -394,9 +378,4 @@ impl Interval {
 /// Returns the number of pixels of the film.
 fn pixels(stats: &Stats) -> f64 {
     stats.size.map(f64::from).iter().product()
-}
-
-/// Returns `some / whole`, or 0 if `whole` is 0.
-pub(super) fn part(some: f64, whole: f64) -> f64 {
-    if whole > 0.0 { some / whole } else { 0.0 }
 }

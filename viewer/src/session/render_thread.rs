@@ -15,18 +15,17 @@ use std::{
 
 use serde::Serialize;
 
-pub(super) use self::film::FilmRequest;
-pub(crate) use self::film::RequestedFilm;
 use self::{comparison::RunningComparison, region::RegionRender};
 use super::{
     DisplayFrame,
     commands::{CommandSender, Commands, Pending},
     events::EventSender,
     frame_pacing::{FramePublisher, LatestFrame},
-    inspection::InspectionScene,
+    inspection_scene::InspectionScene,
     lock,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
+    requested_film::FilmRequest,
 };
 use crate::Error;
 use raysieve::{

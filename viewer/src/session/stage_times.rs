@@ -1,4 +1,4 @@
-//! Times of a bounce's stages: medians and quartiles of repeated measurements.
+//! Measured figures of a bounce, with the times of its stages: medians and quartiles of repeated measurements.
 
 use std::{iter::Sum, ops::Add};
 
@@ -32,6 +32,22 @@ pub(crate) struct MeasuredTimes {
     pub(crate) median: StageTimes,
     /// `None` if there are fewer than four measurements.
     pub(crate) spread: Option<Spread>,
+}
+
+/// Recent performance figures of one bounce, or of all together: fractions of rays and lanes, and times of the stages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct RecentBounce {
+    /// Fraction of the bounce's rays that compaction removes from the queue; 0 without rays, and with the strategy `off`,
+    /// which removes none. Unlike the other figures, it is over all samples since the start of the film.
+    pub(crate) removed: f64,
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted. See [`BounceStats::lanes`](raysieve::render::stats::BounceStats::lanes).
+    pub(crate) lane_use: f64,
+    /// Times of the stages for one sample of every pixel.
+    #[serde(flatten)]
+    pub(crate) times: MeasuredTimes,
+    /// Time in microseconds that the other stages take less than with the strategy `off`, for one sample of every pixel.
+    /// `None` unless strategies were compared on this view.
+    pub(crate) saved_us: Option<f64>,
 }
 
 /// Minimum number of measurements for quartiles.
@@ -102,4 +118,9 @@ impl Serialize for StageTimes {
         map.serialize_entry("total_us", &self.total())?;
         map.end()
     }
+}
+
+/// Returns `some / whole`, or 0 if `whole` is 0.
+pub(super) fn part(some: f64, whole: f64) -> f64 {
+    if whole > 0.0 { some / whole } else { 0.0 }
 }

@@ -12,8 +12,7 @@ use serde::Serialize;
 
 use super::{
     quantile::{median, median_interval},
-    recent_stats::{RecentBounce, part},
-    stage_times::{MeasuredTimes, StageTimes},
+    stage_times::{MeasuredTimes, RecentBounce, StageTimes, part},
 };
 use raysieve::{
     Error,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     events::{EventSender, RenderEvent},
-    inspection::SceneView,
+    inspection_scene::SceneView,
     newest_request::{NewestRequestThread, Work},
     tone_mapping_pool,
 };

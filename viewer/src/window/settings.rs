@@ -1,11 +1,11 @@
 //! Settings that the window keeps between runs, in the platform's configuration folder: `raysieve/window.ron` in
 //! `XDG_CONFIG_HOME` or `~/.config` on Linux. The defaults apply without such a file.
 
-use std::{fs, io, io::Write, path::PathBuf};
+use std::{fs, io, io::Write, ops::RangeInclusive, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{layout::Placement, view::TEXT_SCALES};
+use super::layout::Placement;
 use crate::{error::report, overlay::Units};
 use raysieve_scene::atomic_file::write_whole;
 
@@ -37,6 +37,9 @@ impl Default for Settings {
         }
     }
 }
+
+/// Valid factors of the text's size.
+pub(super) const TEXT_SCALES: RangeInclusive<f32> = 0.5..=4.0;
 
 /// Minimum valid width and height of a stored window size in logical pixels. A size outside the range is ignored.
 const MIN_SIDE: f64 = 1.0;

@@ -2,10 +2,12 @@
 
 mod description;
 mod dialogs;
+mod editor;
 mod menu;
 mod panels;
 mod picture;
 mod time_bar;
+mod wipe;
 
 use std::{
     sync::Arc,
@@ -16,22 +18,20 @@ use egui::{Pos2, Rect, Ui};
 
 pub(super) use self::{
     dialogs::{Answer, NamePrompt, Pending, Question},
-    menu::{choice, tool},
-    picture::WHOLE,
     time_bar::HEIGHT as TIME_BAR_HEIGHT,
 };
 use self::{
+    editor::Editor,
     menu::KeyList,
     panels::PanelTexture,
     picture::{Drag, Reduced},
+    wipe::Wipe,
 };
 use super::{
-    editor::Editor,
     layout::Layout,
     message::{MessageKind, Messages},
     painter::Painter,
-    settings::Settings,
-    wipe::Wipe,
+    settings::{Settings, TEXT_SCALES},
 };
 use crate::{
     overlay::{
@@ -116,9 +116,6 @@ pub(super) enum Request {
     /// Displays that the session has changed.
     Update,
 }
-
-/// Valid factors of the text's size.
-pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 
 /// Fraction of the height of the figures' panel that the editor takes at most, if figures need the rest.
 const EDITOR_SHARE: f32 = 0.6;
@@ -470,7 +467,7 @@ impl View {
 }
 
 /// Converts an area in physical pixels to points of a scale.
-pub(super) fn to_rect(area: Area, scale: f32) -> Rect {
+fn to_rect(area: Area, scale: f32) -> Rect {
     let at = |x: i32, y: i32| Pos2::new(x as f32 / scale, y as f32 / scale);
     Rect::from_min_max(
         at(area.x, area.y),

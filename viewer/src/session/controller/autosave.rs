@@ -12,14 +12,18 @@ use std::{
 
 use super::{
     Session,
-    saving::{EditState, UnsavedChanges, unsaved_names, write_refusal},
+    saving::{EditState, UnsavedChanges, write_refusal},
 };
 use crate::{
     Error,
     error::report,
-    session::{events::EventSender, lock},
+    session::{
+        events::EventSender,
+        lock,
+        render_thread::{Ended, has_failed},
+    },
 };
-use raysieve_scene::{atomic_file::replace, can_save_view, error_line};
+use raysieve_scene::{atomic_file::replace, can_save_view, error_line, escaped};
 
 /// Time from an edit until its writing begins, unless another write is running. Further edits do not delay it.
 const DELAY: Duration = Duration::from_secs(3);
@@ -46,7 +50,7 @@ pub(super) struct Autosave {
 
 /// The file with the unsaved edits of a session.
 #[derive(Default)]
-pub(super) struct AutosaveFile {
+struct AutosaveFile {
     /// `None` if no file was written.
     written: Option<WrittenFile>,
     /// Whether a failure has been reported since the last success.
@@ -89,7 +93,7 @@ impl FileMark {
 
 impl AutosaveFile {
     /// Removes the file, because its edits are saved or discarded. `open` is the path of the scene that is open.
-    pub(super) fn remove(&mut self, open: &Path) {
+    fn remove(&mut self, open: &Path) {
         self.forget_unless_own(open);
         if let Some(WrittenFile { path, .. }) = self.written.take() {
             // The user may have removed it.
@@ -113,7 +117,7 @@ impl AutosaveFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(super) fn write(&mut self, changes: &UnsavedChanges) -> Result<(PathBuf, String), Error> {
+    fn write(&mut self, changes: &UnsavedChanges) -> Result<(PathBuf, String), Error> {
         let scene = changes.scene_path();
         self.forget_unless_own(scene);
         if self
@@ -160,6 +164,34 @@ impl AutosaveFile {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Writes the changes like [`write`](Self::write), and reports it to standard error. Prints the changes to standard
+    /// output if the file cannot be written, or cannot contain all of them.
+    fn keep(&mut self, changes: &UnsavedChanges) {
+        let path = changes.scene_path();
+        let changed = format!(
+            "{}: {} changed and not saved",
+            path.display(),
+            changes.words
+        );
+        let written = self.write(changes);
+        let printed = "they are printed as scene text";
+        let line = match &written {
+            Ok((target, without)) if without.is_empty() => {
+                format!("{changed}; {} contains them", target.display())
+            }
+            Ok((target, without)) => {
+                let kept = target.display();
+                format!("{changed}; they are kept in {kept}{without}, and {printed}")
+            }
+            Err(_) => format!("{changed}; {printed}"),
+        };
+        if !written.is_ok_and(|(_, without)| without.is_empty()) {
+            // Standard output may be closed.
+            let _ = writeln!(io::stdout(), "{}", changes.text);
+        }
+        report(&escaped(&line));
     }
 
     /// Returns a message about the files with unsaved edits of the scene at `path` besides this one; `None` if there are
@@ -215,6 +247,17 @@ impl AutosaveFile {
         written.is_ok()
     }
 }
+
+/// Returns the names of files for unsaved changes of the scene whose file is at `path`, in the order of their use.
+fn unsaved_names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..=MAX_UNSAVED).map(|number| match number {
+        1 => path.with_extension("unsaved.ron"),
+        _ => path.with_extension(format!("unsaved-{number}.ron")),
+    })
+}
+
+/// Maximum number of files with unsaved changes of one scene.
+const MAX_UNSAVED: u32 = 999;
 
 impl Session {
     /// Schedules the writing of unsaved edits, after a change of the scene or the camera, or after a save.
@@ -277,8 +320,38 @@ impl Session {
         Some(now + DELAY)
     }
 
+    /// Keeps the changes `unsaved` in a file, ends the render thread after the current wave, and returns the renderer. If
+    /// an error has ended the render before, returns that error together with the renderer.
+    ///
+    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all changes that differ from the
+    /// scene's file and from the state `saved` are kept.
+    ///
+    /// # Errors
+    /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
+    pub(crate) fn finish(
+        mut self,
+        unsaved: Option<UnsavedChanges>,
+        saved: Option<&EditState>,
+    ) -> Result<Ended, Error> {
+        let mut file = self.take_autosave_file();
+        let if_failed = match unsaved {
+            // The user may not wait for the end of the render.
+            Some(unsaved) => {
+                file.keep(&unsaved);
+                return self.render.finish();
+            }
+            None => self.changes_to_keep(saved),
+        };
+        let ended = self.render.finish();
+        match if_failed.filter(|_| has_failed(&ended)) {
+            Some(changes) => file.keep(&changes),
+            None => file.remove(&self.scene.path),
+        }
+        ended
+    }
+
     /// Ends the writing of unsaved edits, and returns their file.
-    pub(super) fn take_autosave_file(&mut self) -> AutosaveFile {
+    fn take_autosave_file(&mut self) -> AutosaveFile {
         if let Some(writing) = self.autosave.writing.take() {
             // After a panic, the file is as it was before.
             let _ = writing.join();

@@ -12,7 +12,7 @@ use crate::session::{
         image_label,
     },
     events::Message,
-    inspection::SceneView,
+    inspection_scene::SceneView,
     transparency::Alpha,
 };
 use raysieve::{

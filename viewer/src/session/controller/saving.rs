@@ -1,25 +1,20 @@
 //! Returns the film, the scene text and the edits that users save.
 
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
 };
 
-use super::{Session, autosave::AutosaveFile};
+use super::Session;
 use crate::{
     Error,
-    error::report,
     session::{
-        editing::described,
-        events::Message,
-        loader::shown_options,
-        orbit::have_same_lens,
-        render_thread::{Ended, RequestedFilm, has_failed},
+        editing::described, events::Message, loader::shown_options, orbit::have_same_lens,
+        requested_film::RequestedFilm,
     },
 };
 use raysieve_scene::{
-    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text, escaped,
+    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text,
 };
 
 /// The displayed scene with the user's camera, exposure and tone curve, to write it as scene text.
@@ -56,9 +51,9 @@ impl EditState {
 pub(crate) struct UnsavedChanges {
     scene: SceneToSave,
     /// The kinds of changed parts as words, such as "camera and materials".
-    words: String,
+    pub(super) words: String,
     /// Camera and edits as scene text, as `k` prints them.
-    text: String,
+    pub(super) text: String,
 }
 
 impl Session {
@@ -79,36 +74,6 @@ impl Session {
         let are_saved = saved.is_some_and(|saved| saved.has_edits_of(&self.edit_state()));
         let has_edits = self.has_edits() && !are_saved;
         has_edits.then(|| self.changes_to_keep(saved)).flatten()
-    }
-
-    /// Keeps the changes `unsaved` in a file, ends the render thread after the current wave, and returns the renderer. If
-    /// an error has ended the render before, returns that error together with the renderer.
-    ///
-    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all changes that differ from the
-    /// scene's file and from the state `saved` are kept.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
-    pub(crate) fn finish(
-        mut self,
-        unsaved: Option<UnsavedChanges>,
-        saved: Option<&EditState>,
-    ) -> Result<Ended, Error> {
-        let mut file = self.take_autosave_file();
-        let if_failed = match unsaved {
-            // The user may not wait for the end of the render.
-            Some(unsaved) => {
-                unsaved.keep(&mut file);
-                return self.render.finish();
-            }
-            None => self.changes_to_keep(saved),
-        };
-        let ended = self.render.finish();
-        match if_failed.filter(|_| has_failed(&ended)) {
-            Some(changes) => changes.keep(&mut file),
-            None => file.remove(&self.scene.path),
-        }
-        ended
     }
 
     /// Returns the camera and the edits of the current scene, to compare them with those that were saved.
@@ -177,43 +142,7 @@ impl UnsavedChanges {
         }
         (text, without)
     }
-
-    /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
-    /// Reports it to standard error. Prints the changes to standard output if the file cannot be written, or cannot
-    /// contain all of them.
-    fn keep(self, file: &mut AutosaveFile) {
-        let path = self.scene_path();
-        let changed = format!("{}: {} changed and not saved", path.display(), self.words);
-        let written = file.write(&self);
-        let printed = "they are printed as scene text";
-        let line = match &written {
-            Ok((target, without)) if without.is_empty() => {
-                format!("{changed}; {} contains them", target.display())
-            }
-            Ok((target, without)) => {
-                let kept = target.display();
-                format!("{changed}; they are kept in {kept}{without}, and {printed}")
-            }
-            Err(_) => format!("{changed}; {printed}"),
-        };
-        if !written.is_ok_and(|(_, without)| without.is_empty()) {
-            // Standard output may be closed.
-            let _ = writeln!(io::stdout(), "{}", self.text);
-        }
-        report(&escaped(&line));
-    }
 }
-
-/// Returns the names of files for unsaved changes of the scene whose file is at `path`, in the order of their use.
-pub(super) fn unsaved_names(path: &Path) -> impl Iterator<Item = PathBuf> {
-    (1..=MAX_UNSAVED).map(|number| match number {
-        1 => path.with_extension("unsaved.ron"),
-        _ => path.with_extension(format!("unsaved-{number}.ron")),
-    })
-}
-
-/// Maximum number of files with unsaved changes of one scene.
-const MAX_UNSAVED: u32 = 999;
 
 impl SceneToSave {
     /// Returns the path of the scene's file.

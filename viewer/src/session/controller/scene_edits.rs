@@ -7,12 +7,12 @@ use super::{
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
-    editing::{Component, PartInfo, Property, Seen, described},
+    editing::{Component, Property, Seen, described},
     events::Message,
-    inspection::InspectedPath,
-    light_groups::{NUMBER, listed_part, listed_parts},
+    light_groups::{NUMBER, PartInfo, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
     orbit::Orbit,
+    path_query::InspectedPath,
 };
 use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,

@@ -2,12 +2,12 @@
 
 use std::{mem, path::PathBuf, sync::Arc};
 
-use super::{History, Playback, Session, SessionEvent};
+use super::{History, Playback, Session};
 use crate::session::{
     commands::NewRenderer,
-    events::Message,
-    inspection::InspectionScene,
-    loader::{LoadReason, LoadRequest, Loaded},
+    events::{LoadReason, Loaded, Message, SessionEvent},
+    inspection_scene::InspectionScene,
+    loader::LoadRequest,
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};

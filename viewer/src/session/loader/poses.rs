@@ -9,8 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LoadReason, LoadRequest, LoaderState, RecvError, RecvTimeoutError};
-use crate::{Error, session::controller::SessionEvent};
+use super::{LoadRequest, LoaderState, RecvError, RecvTimeoutError};
+use crate::{
+    Error,
+    session::events::{LoadReason, SessionEvent},
+};
 use raysieve_scene::{LoadOptions, Scene, SceneFile, SceneLoader};
 
 /// Maximum number of poses per second, and number of steps of the time per second.

@@ -135,13 +135,13 @@ fn follow_arrows(ui: &Ui, items: &[Id]) {
 }
 
 /// Adds a button of an action, with a tooltip. Returns whether it was clicked.
-pub(in crate::window) fn tool(ui: &mut Ui, label: &str, action: Action) -> bool {
+pub(super) fn tool(ui: &mut Ui, label: &str, action: Action) -> bool {
     let button = ui.button(label);
     button.on_hover_text(session::tooltip(action)).clicked()
 }
 
 /// Adds a list of values with their names. Returns its button and the value that the user selects.
-pub(in crate::window) fn choice<T: PartialEq>(
+pub(super) fn choice<T: PartialEq>(
     ui: &mut Ui,
     list: ComboBox,
     values: impl IntoIterator<Item = (T, impl Into<WidgetText>)>,

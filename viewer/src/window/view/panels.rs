@@ -6,7 +6,12 @@ use egui::{
     Tooltip, Ui, UiBuilder, WidgetInfo, WidgetType,
 };
 
-use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect, tool};
+use super::{
+    EDITOR_SHARE, Request, View,
+    menu::{self, tool},
+    picture::WHOLE,
+    to_rect,
+};
 use crate::{
     overlay::{Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
     session::{Action, Change, DisplayFrame, ScreenAction, Session},

@@ -328,7 +328,7 @@ impl View {
 }
 
 /// The whole texture, in its coordinates.
-pub(in crate::window) const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
+pub(super) const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
 
 /// Keys that move the camera instead of the keyboard focus while the picture has it.
 const ARROWS: egui::EventFilter = egui::EventFilter {

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, Slider, Ui, UiBuilder};
 
-use super::{Request, View, choice, to_rect};
+use super::{Request, View, menu::choice, to_rect};
 use crate::{
     overlay::canvas::Area,
     session::{Action, Animation, Change, Session},

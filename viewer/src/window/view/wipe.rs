@@ -7,16 +7,16 @@ use egui::{
     TextureHandle, TextureOptions, Ui, WidgetInfo,
 };
 
-use super::{
-    painter::{MAX_TEXTURE_SIDE, reduce, reduction},
-    view::to_rect,
-};
+use super::{picture::WHOLE, to_rect};
 use crate::{
     overlay::{
         colors::{BRIGHT, PANEL},
         fitted::Fitted,
     },
-    window::theme::color,
+    window::{
+        painter::{MAX_TEXTURE_SIDE, reduce, reduction},
+        theme::color,
+    },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, render::output::Look};
 
@@ -75,7 +75,7 @@ impl Wipe {
         if let Some((texture, ..)) = &self.texture {
             let right = Rect::from_min_max(Pos2::new(column, visible.top()), visible.max);
             let painter = ui.painter_at(right);
-            painter.image(texture.id(), area, super::view::WHOLE, Color32::WHITE);
+            painter.image(texture.id(), area, WHOLE, Color32::WHITE);
         }
         let line = Rect::from_x_y_ranges(column - REACH..=column + REACH, visible.y_range());
         let response = ui.interact(line, Id::new("wipe"), Sense::drag());

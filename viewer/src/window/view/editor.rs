@@ -8,23 +8,21 @@ use egui::{
 };
 use glam::Vec3;
 
-use super::{
-    theme::color,
-    view::{choice, tool},
-};
+use super::menu::{choice, tool};
 use crate::{
     overlay::colors::{ACCENT, WARNING},
     session::{Action, Change, Continuity, FRACTION, PartInfo, Property, ScreenAction, Session},
+    window::theme::color,
 };
 use raysieve_scene::{FieldValue, NumberKind, Part};
 
 /// The state of the editor. It exists also while the editor is hidden.
 #[derive(Default)]
-pub(super) struct Editor {
-    pub(super) is_open: bool,
+pub(in crate::window) struct Editor {
+    pub(in crate::window) is_open: bool,
     dragged: Option<(Part, &'static str)>,
     /// Value whose last entry was refused, and the reason, which is displayed until the next input.
-    pub(super) refusal: Option<(Part, &'static str, String)>,
+    pub(in crate::window) refusal: Option<(Part, &'static str, String)>,
 }
 
 const TOOLS: [(&str, Action); 5] = [
@@ -46,7 +44,7 @@ const NUMBER_WIDTH: f32 = 128.0;
 
 impl Editor {
     /// Shows or hides the editor. Showing it selects the first part if none is selected.
-    pub(super) fn switch(&mut self, session: &mut Session) {
+    pub(in crate::window) fn switch(&mut self, session: &mut Session) {
         self.is_open = !self.is_open;
         self.refusal = None;
         if self.is_open && session.selected_part().is_none() {
