@@ -1,12 +1,6 @@
 //! Builds the BVHs of a scene: one over its primitives and instances, and one over each mesh that instances use.
 
-pub(crate) mod clusters;
-pub(crate) mod collapse;
 mod instance_nodes;
-pub(crate) mod parts;
-mod quantize;
-pub(crate) mod shares;
-pub(crate) mod source;
 pub(crate) mod support;
 
 use std::{
@@ -19,15 +13,14 @@ use rayon::prelude::*;
 
 use self::{
     instance_nodes::{rounded_down, rounded_up},
-    parts::Effort,
-    source::Source,
     support::Support,
 };
 use crate::{
     Error,
     accel::{
         bvh::{
-            self, INSTANCED_SLACK, Node, STACK_SIZE, Tree,
+            INSTANCED_SLACK, Node, STACK_SIZE, Tree,
+            builder::{build_from, parts::Effort, reach, source::Source},
             wide::{SimdInstancedScene, SimdScene},
         },
         instance::{
@@ -137,7 +130,7 @@ struct MeshTree {
 /// Returns `None` if a traversal would still need more than [`STACK_SIZE`] stack entries.
 fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     if scene.instances.is_empty() {
-        return bvh::build_from(&Source::Scene(scene, &[]), effort, STACK_SIZE).map(SceneBvhs::new);
+        return build_from(&Source::Scene(scene, &[]), effort, STACK_SIZE).map(SceneBvhs::new);
     }
 
     let mut grown = mesh_trees(&scene.meshes, effort)?;
@@ -145,7 +138,7 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let flat = Source::Scene(scene, &[]);
     let flat_extent = (0..flat.count() as u32).into_par_iter();
     let flat_extent = flat_extent
-        .map(|index| bvh::reach(&flat.primitive(index)))
+        .map(|index| reach(&flat.primitive(index)))
         .reduce(|| 0.0, max_f32);
     let boxes: Vec<(DVec3, DVec3)> = {
         let supports: Vec<Support<'_>> = grown
@@ -171,7 +164,7 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let numbered = (0..).zip(scene.instances.iter().zip(&boxes));
     let instances: Vec<Primitive> = numbered.map(boxed).collect();
     let all = Source::Scene(scene, &instances);
-    let above = bvh::build_from(&all, effort, STACK_SIZE.checked_sub(deepest?)?)?;
+    let above = build_from(&all, effort, STACK_SIZE.checked_sub(deepest?)?)?;
     drop((instances, boxes));
     let (mut nodes, mut primitives) = (above.nodes, above.primitives);
     let top_count = nodes.len();
@@ -232,7 +225,7 @@ fn mesh_trees(meshes: &[scene::Mesh], effort: Effort) -> Option<Vec<MeshTree>> {
     meshes
         .par_iter()
         .map(|mesh| {
-            let tree = bvh::build_from(&Source::Mesh(mesh), effort, STACK_SIZE)?;
+            let tree = build_from(&Source::Mesh(mesh), effort, STACK_SIZE)?;
             Some(MeshTree {
                 tree,
                 root: 0,

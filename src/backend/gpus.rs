@@ -23,6 +23,7 @@ use rayon::ThreadPool;
 pub(super) use self::rounds::Begun;
 use self::{
     safety::{Keeping, Safe},
+    scheduler::Scheduler,
     worker::{Worker, lock, of},
 };
 use super::{
@@ -132,6 +133,34 @@ impl Gpus {
         self.make_good()?;
         self.done = spans.next.load(Relaxed).min(spans.end);
         self.keep_up()
+    }
+
+    /// Has all working GPUs trace the pairs that the scheduler assigns to them.
+    fn render(&mut self, spans: &Spans, enough: &(dyn Fn(u64) -> bool + Sync)) {
+        let speeds = self.workers.iter_mut().map(|worker| {
+            let worker = of(worker);
+            worker.is_working().then_some(worker.speed)
+        });
+        let speeds: Vec<Option<f64>> = speeds.collect();
+        let working = speeds.iter().flatten().count() as f64;
+        let all: f64 = speeds.iter().flatten().sum();
+        // Shares are equal until all speeds are known.
+        let known = speeds.iter().flatten().all(|&speed| speed > 0.0);
+        let share = |speed: &Option<f64>| match speed {
+            Some(speed) if known => speed / all,
+            Some(_) => 1.0 / working,
+            None => 0.0,
+        };
+        let scheduler = Scheduler {
+            spans,
+            lost: &self.lost,
+            shares: speeds.iter().map(share).collect(),
+            time_share: 1.0 / working,
+            enough,
+        };
+        self.pool.broadcast(|thread| {
+            lock(&self.workers[thread.index()]).attempt(|worker| worker.render(&scheduler));
+        });
     }
 
     /// Sets the pace of all waves from the next one on.

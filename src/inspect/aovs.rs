@@ -3,12 +3,14 @@
 //! They are traced on the CPU whatever the backend, and depend only on the scene and its seed. The camera rays of the
 //! first [`SAMPLES`] samples are averaged in order, so every render of a scene has the same AOVs.
 
+mod alpha;
+
 use std::{str::FromStr, sync::Arc};
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::alpha::alpha;
+use self::alpha::alpha;
 use crate::{
     Error,
     accel::{
@@ -246,7 +248,7 @@ fn features(render_scene: &RenderScene, camera: &Camera, span: &Span, pixel: u32
 }
 
 /// Returns the camera ray of a sample, and what it hits first, as in the render.
-pub(super) fn camera_hit(
+fn camera_hit(
     render_scene: &RenderScene,
     camera: &Camera,
     span: &Span,

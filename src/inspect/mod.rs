@@ -3,7 +3,6 @@
 //! They run the stages of the loop again, on the CPU, for the samples that they observe; the film is not changed.
 //! Imports `stages`, `wave` and what these import, but neither `backend` nor `render`.
 
-mod alpha;
 pub mod aovs;
 pub mod debug_view;
 pub mod path_record;

@@ -5,11 +5,7 @@ use std::{
     sync::{Mutex, PoisonError, atomic::Ordering::Relaxed},
 };
 
-use super::{
-    super::spans::Spans,
-    Gpus,
-    worker::{lock, of},
-};
+use super::super::spans::Spans;
 
 /// Minimum number of paths in a wave near the end of a render: some milliseconds of work for a slow GPU.
 const MIN_PATHS: u64 = 1 << 20;
@@ -18,13 +14,13 @@ const MIN_PATHS: u64 = 1 << 20;
 pub(super) struct Scheduler<'a> {
     pub(super) spans: &'a Spans,
     /// Pairs that were assigned before, and lost with a GPU.
-    lost: &'a Mutex<Vec<Range<u64>>>,
+    pub(super) lost: &'a Mutex<Vec<Range<u64>>>,
     /// Fraction of the total speed of each worker, 0 to 1; 0 for one that has failed.
-    shares: Vec<f64>,
+    pub(super) shares: Vec<f64>,
     /// Factor from a worker's stage times to wall-clock time: 1 / number of working GPUs.
     pub(super) time_share: f64,
     /// Returns whether to stop, given the number of pairs that are assigned.
-    enough: &'a (dyn Fn(u64) -> bool + Sync),
+    pub(super) enough: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
 impl Scheduler<'_> {
@@ -56,35 +52,5 @@ impl Scheduler<'_> {
                 max.min(MIN_PATHS.max(part(left.end - left.start) / 2))
             }
         })
-    }
-}
-
-impl Gpus {
-    /// Has all working GPUs trace the pairs that the scheduler assigns to them.
-    pub(super) fn render(&mut self, spans: &Spans, enough: &(dyn Fn(u64) -> bool + Sync)) {
-        let speeds = self.workers.iter_mut().map(|worker| {
-            let worker = of(worker);
-            worker.is_working().then_some(worker.speed)
-        });
-        let speeds: Vec<Option<f64>> = speeds.collect();
-        let working = speeds.iter().flatten().count() as f64;
-        let all: f64 = speeds.iter().flatten().sum();
-        // Shares are equal until all speeds are known.
-        let known = speeds.iter().flatten().all(|&speed| speed > 0.0);
-        let share = |speed: &Option<f64>| match speed {
-            Some(speed) if known => speed / all,
-            Some(_) => 1.0 / working,
-            None => 0.0,
-        };
-        let scheduler = Scheduler {
-            spans,
-            lost: &self.lost,
-            shares: speeds.iter().map(share).collect(),
-            time_share: 1.0 / working,
-            enough,
-        };
-        self.pool.broadcast(|thread| {
-            lock(&self.workers[thread.index()]).attempt(|worker| worker.render(&scheduler));
-        });
     }
 }

@@ -15,10 +15,10 @@ use compaction::{
 
 use super::{
     Report,
+    adaptive_state::CudaAdaptiveState,
     bounce_estimate::BounceEstimate,
     clock, counts,
     in_flight::{Shape, WavesInFlight},
-    rounds::CudaAdaptiveState,
     sort_tuner::{SortHits, SortTuner, Timed},
     timeout::WaveTimeout,
     wave_size::{Pace, STEADY_CUDA_WAVE, WaveSize},

@@ -3,6 +3,7 @@
 //! [`Wave`] holds the buffers that the stages read and write, and decides how large the next wave is.
 //! [`wavefront`](crate::wavefront) begins a wave and calls the stages, and the backends read the reports.
 
+mod adaptive_state;
 mod bounce_estimate;
 pub(crate) mod clock;
 mod cpu;
@@ -15,10 +16,10 @@ mod wave_size;
 
 use std::{sync::Arc, time::Instant};
 
+pub use adaptive_state::CudaAdaptiveState;
 use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
-pub use rounds::CudaAdaptiveState;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
 

@@ -3,11 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    block::{RayBlock, each},
-    search::Search,
-    triangles::PairHit,
-};
+use super::{block::RayBlock, triangles::PairHit};
 use crate::{
     accel::{
         primitive::{PAIRED, Primitive, SPHERE, TRIANGLE},
@@ -116,23 +112,10 @@ impl Flat {
         Some(Flat { vertices, things })
     }
 
-    /// Runs a query for the rays at these indices, in any order.
+    /// Returns scratch memory for queries, one entry per vertex.
     #[inline(always)]
-    pub(super) fn each<Q: Search, S: Lanes>(
-        &self,
-        simd: S,
-        rays: &[Q::Ray],
-        ray_indices: impl Iterator<Item = usize>,
-        mut report: impl FnMut(usize, Q::Output),
-    ) {
-        let mut corners = vec![Corner([SimdF32::all(simd, 0.0); 3]); self.vertices.len()];
-        each(
-            simd,
-            rays,
-            ray_indices,
-            #[inline(always)]
-            |block| Q::search_list(self, block, &mut corners, &mut report),
-        );
+    pub(super) fn corners<S: Lanes>(&self, simd: S) -> Vec<Corner<S>> {
+        vec![Corner([SimdF32::all(simd, 0.0); 3]); self.vertices.len()]
     }
 
     /// Reports the nearest hit of each ray of a block. `corners` is scratch memory, one entry per vertex.

@@ -11,9 +11,8 @@ use rayon::prelude::*;
 use super::tree::OTHERS;
 use crate::{
     accel::{
-        bvh::{INSTANCE_NODE, Node},
+        bvh::{INSTANCE_NODE, Node, builder::shares::Shares},
         primitive::{INSTANCE, PAIRED, Primitive},
-        trees::shares::Shares,
         vectors::{MAX_LANES, vectorized},
     },
     math::{max_f32, min_f32},

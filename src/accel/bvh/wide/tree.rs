@@ -1,19 +1,8 @@
-//! The tree for SIMD traversal, and the traversal by single rays and beams.
+//! The tree for SIMD traversal, and the steps of a traversal by a ray or a beam.
 //!
 //! A node has one box per lane, in `f32`; all are tested at once. Leaves are packets of up to as many primitives.
 
-use super::{
-    beam::is_beam,
-    block::{RayBlock, RayParts},
-    prepared::PreparedRays,
-    ray::WideRay,
-    search::Search,
-};
-use crate::accel::{
-    arrays::PATHS,
-    primitive::{Primitive, shear},
-    vectors::{Lanes, SimdF32},
-};
+use crate::accel::vectors::{Lanes, SimdF32};
 use bytemuck::Pod;
 
 /// Bit of a child word: the child is a packet, whose index is in the lower bits; otherwise the word is a node's index.
@@ -133,71 +122,6 @@ impl Visit<'_> {
 }
 
 impl<S: Lanes> WideTree<S> {
-    /// Runs a query for the rays at these indices: consecutive coherent rays as a beam, all others singly.
-    #[inline(always)]
-    pub(super) fn each<Q: Search>(
-        &self,
-        simd: S,
-        primitives: &[Primitive],
-        rays: &[Q::Ray],
-        mut ray_indices: impl Iterator<Item = usize>,
-        mut report: impl FnMut(usize, Q::Output),
-    ) {
-        let mut stack = vec![0; self.stack_height + 1];
-        let mut taken = [0; PATHS];
-        let mut prepared = PreparedRays::EMPTY;
-        let way = |place: usize| -> RayParts { rays[place].into() };
-        loop {
-            let mut count = 0;
-            for (at, place) in taken.iter_mut().zip(&mut ray_indices) {
-                *at = place;
-                count += 1;
-            }
-            if count == 0 {
-                return;
-            }
-            let mut alone = 0;
-            let mut first = 0;
-            while first < count {
-                let end = count.min(first + S::F32_LANES);
-                if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
-                    let axis = shear(way(taken[first]).direction).axis;
-                    let block = RayBlock::new(simd, axis as usize, rays, &taken[first..end]);
-                    Q::search_beam(self, &block, &mut stack, primitives, &mut report);
-                } else {
-                    for at in first..end {
-                        let place = taken[at];
-                        let RayParts {
-                            origin, direction, ..
-                        } = way(place);
-                        taken[alone] = place;
-                        prepared.set(alone, origin, direction);
-                        alone += 1;
-                    }
-                }
-                first = end;
-            }
-            if alone == 0 {
-                continue;
-            }
-            prepared.prepare(self.extent, 1.0);
-            for (at, &place) in taken[..alone].iter().enumerate() {
-                let ray = &rays[place];
-                let RayParts { from_primitive, .. } = (*ray).into();
-                let wide = WideRay::new(simd, &prepared.get(at), from_primitive);
-                let (mut found, distance) = Q::begin(ray);
-                let mut visit = Visit::new(&mut stack, distance, Q::ORDER);
-                while self.step(
-                    &mut visit,
-                    &wide,
-                    #[inline(always)]
-                    |child| Q::test(self, child, &wide, ray, primitives, &mut found),
-                ) {}
-                report(place, found);
-            }
-        }
-    }
-
     /// Returns the packet that a child word with the bit [`PACKET`] refers to.
     #[inline(always)]
     pub(super) fn packet(&self, child: u32) -> &Packet<S> {

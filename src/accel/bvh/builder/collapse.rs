@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{shares::Shares, source::Source};
 use crate::accel::{
-    bvh::{CompressedTree, INSTANCE_NODE, Node},
+    bvh::{INSTANCE_NODE, Node},
     vectors::vectorized,
 };
 
@@ -54,6 +54,31 @@ pub(crate) fn collapse(
     forest.grow(root, size, |at| {
         (!forest.is_above(at)).then(|| grown.next().unwrap_or_default())
     })
+}
+
+/// A wide BVH with its primitives as indices.
+#[derive(Default)]
+pub(crate) struct CompressedTree {
+    /// Nodes, the root first.
+    pub(crate) nodes: Vec<Node>,
+    /// Indices of the primitives, in the order of the leaves.
+    pub(crate) order: Vec<u32>,
+}
+
+impl CompressedTree {
+    /// Adds a subtree: its root replaces the node at index `place`, all other nodes and primitives are appended.
+    fn append(&mut self, other: CompressedTree, place: usize) {
+        let (rest, first) = (self.nodes.len() as u32, self.order.len() as u32);
+        let mut moved = other.nodes.into_iter().map(|node| Node {
+            // The root moves to `place`, so the others move up by one.
+            child_base: node.child_base + rest - 1,
+            primitive_base: node.primitive_base + first,
+            ..node
+        });
+        self.nodes[place] = moved.next().unwrap_or_default();
+        self.nodes.extend(moved);
+        self.order.extend(other.order);
+    }
 }
 
 /// A reference to a node of the binary tree: a primitive, which is a leaf, or an inner node.

@@ -7,7 +7,7 @@
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::aovs::{SAMPLES, camera_hit};
+use super::{SAMPLES, camera_hit};
 use crate::{
     Error,
     accel::instance::NO_INSTANCE,

@@ -10,7 +10,7 @@ use obvhs::{
     bvh2::{Bvh2, node::Bvh2Node, reinsertion::ReinsertionOptimizer},
 };
 
-use super::parts::along_the_curve;
+use super::curve::along_the_curve;
 use crate::{
     accel::vectors::vectorized,
     math::{max_f32, min_f32},
