@@ -2,6 +2,7 @@
 
 mod add_triangles;
 pub(crate) mod geometry;
+pub(crate) mod indexed_mesh;
 pub(crate) mod materials;
 pub(crate) mod placement;
 pub(crate) mod transform;

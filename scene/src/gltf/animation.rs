@@ -5,17 +5,14 @@ use std::{
     rc::Rc,
 };
 
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DMat4, DQuat, DVec3};
 use gltf::json::{
     Animation, Node,
     animation::{Interpolation, Property, Sampler},
     validation::Checked,
 };
 
-use super::{
-    container::File,
-    nodes::{local_transform, rest_rotation, unit_quaternion},
-};
+use super::container::File;
 use crate::{
     LoadOptions,
     load_options::{ALL_ANIMATIONS, choose, listed},
@@ -480,4 +477,36 @@ fn slerp(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
     let angle = libm::acos(cosine);
     let weight = |part: f64| libm::sin(part * angle) / libm::sin(angle);
     from * weight(1.0 - fraction) + to * weight(fraction)
+}
+
+/// Returns a node's transform relative to its parent in the rest pose, from its matrix or from its scale, rotation and
+/// translation. Fails if its rotation is not a valid quaternion.
+fn local_transform(node: &Node) -> Result<DAffine3, String> {
+    if let Some(matrix) = node.matrix {
+        return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
+            &matrix.map(f64::from),
+        )));
+    }
+    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
+    Ok(DAffine3::from_scale_rotation_translation(
+        triple(node.scale.unwrap_or([1.0; 3])),
+        rest_rotation(node)?,
+        triple(node.translation.unwrap_or_default()),
+    ))
+}
+
+/// Returns the rotation that a node has in its rest pose, without that of a matrix. Fails if it is not a valid
+/// quaternion.
+fn rest_rotation(node: &Node) -> Result<DQuat, String> {
+    let rotation = node.rotation.map_or([0.0, 0.0, 0.0, 1.0], |all| all.0);
+    unit_quaternion(DQuat::from_array(rotation.map(f64::from)))
+}
+
+/// Normalises a quaternion. Fails if it is not finite or has no length.
+pub(super) fn unit_quaternion(rotation: DQuat) -> Result<DQuat, String> {
+    if rotation.is_finite() && rotation.length_squared().is_normal() {
+        Ok(rotation.normalize())
+    } else {
+        Err("its rotation is not a valid quaternion".to_owned())
+    }
 }

@@ -1,5 +1,7 @@
 //! The glTF container: the JSON, the buffers, and access to the files that it names.
 
+pub(super) mod compressed;
+
 use std::{
     borrow::Cow,
     fs,
@@ -11,7 +13,6 @@ use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeCon
 use gltf::json::{self, Root, Value};
 use serde_json::Map;
 
-use super::compressed;
 use crate::{
     error::{excerpt, sentence},
     files::{

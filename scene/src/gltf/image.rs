@@ -14,12 +14,12 @@ use gltf::json::{
 };
 use rayon::prelude::*;
 
-use super::{container::File, material::Slot};
+use super::container::File;
 use crate::{
     error::excerpt,
     image::IMAGE_TYPES,
     model::Model,
-    scene::{Filter, Image, Texture, Wrap},
+    scene::{Channel, Encoding, Filter, Image, Parameter, Texture, Wrap},
 };
 
 /// Name of the extension by which a texture has a WebP image as its source.
@@ -29,6 +29,23 @@ const BASIS: &str = "KHR_texture_basisu";
 
 /// Maximum number of materials that a warning lists by name; of further ones it gives the number.
 const MAX_LISTED: usize = 4;
+
+/// A use of a texture by a material parameter. A texture that drives two parameters has two slots.
+pub(super) struct Slot {
+    /// Name of the glTF field that holds the texture, for messages.
+    pub(super) field: &'static str,
+    /// Index of the texture in the file.
+    pub(super) texture: usize,
+    /// Set of texture coordinates: n for `TEXCOORD_n`.
+    pub(super) uv_set: u32,
+    pub(super) transform: Option<TextureTransform>,
+    pub(super) parameter: Parameter,
+    pub(super) channel: Channel,
+    pub(super) encoding: Encoding,
+    /// Glossiness factor. If set, the slot is for roughness, which is 1 minus the product of this factor and the
+    /// texture's alpha. Otherwise `None`.
+    pub(super) glossiness: Option<f32>,
+}
 
 /// The images of a file that were decoded so far, or the reasons why they could not be, by their index in the file. It
 /// lives as long as the file is open, so that the frames of an animation share them.

@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     container::File,
-    image::{ImageCache, Images},
+    image::{ImageCache, Images, Slot},
 };
 use crate::{
     error::{excerpt, sentence},
@@ -25,23 +25,6 @@ use crate::{
 const CLEARCOAT: &str = "KHR_materials_clearcoat";
 const GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 const TRANSFORM: &str = "KHR_texture_transform";
-
-/// A use of a texture by a material parameter. A texture that drives two parameters has two slots.
-pub(super) struct Slot {
-    /// Name of the glTF field that holds the texture, for messages.
-    field: &'static str,
-    /// Index of the texture in the file.
-    pub(super) texture: usize,
-    /// Set of texture coordinates: n for `TEXCOORD_n`.
-    uv_set: u32,
-    pub(super) transform: Option<TextureTransform>,
-    parameter: Parameter,
-    channel: Channel,
-    pub(super) encoding: Encoding,
-    /// Glossiness factor. If set, the slot is for roughness, which is 1 minus the product of this factor and the
-    /// texture's alpha. Otherwise `None`.
-    glossiness: Option<f32>,
-}
 
 /// Adds the materials with the indices `named`, and their textures, to the model. The others get a default value, so
 /// that indices stay those of the file.

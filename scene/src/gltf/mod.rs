@@ -6,7 +6,6 @@
 mod accessor;
 mod animation;
 mod cameras;
-mod compressed;
 mod container;
 mod image;
 mod material;

@@ -11,7 +11,7 @@ use gltf::json::{
 };
 
 use super::{
-    animation::Pose,
+    animation::{Pose, unit_quaternion},
     cameras::{self, CameraNode},
     container::File,
     has_splats,
@@ -196,29 +196,6 @@ fn is_hidden(node: &Node) -> bool {
     visible.and_then(Value::as_bool) == Some(false)
 }
 
-/// Returns a node's transform relative to its parent in the rest pose, from its matrix or from its scale, rotation and
-/// translation. Fails if its rotation is not a valid quaternion.
-pub(super) fn local_transform(node: &Node) -> Result<DAffine3, String> {
-    if let Some(matrix) = node.matrix {
-        return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
-            &matrix.map(f64::from),
-        )));
-    }
-    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
-    Ok(DAffine3::from_scale_rotation_translation(
-        triple(node.scale.unwrap_or([1.0; 3])),
-        rest_rotation(node)?,
-        triple(node.translation.unwrap_or_default()),
-    ))
-}
-
-/// Returns the rotation that a node has in its rest pose, without that of a matrix. Fails if it is not a valid
-/// quaternion.
-pub(super) fn rest_rotation(node: &Node) -> Result<DQuat, String> {
-    let rotation = node.rotation.map_or([0.0, 0.0, 0.0, 1.0], |all| all.0);
-    unit_quaternion(DQuat::from_array(rotation.map(f64::from)))
-}
-
 /// Adds a warning, once per model, if the last row of a matrix is not (0, 0, 0, 1); readers ignore that row. `of` names
 /// the object that has the matrix. Does nothing for `None`.
 fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
@@ -232,15 +209,6 @@ fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
     }
     if !model.notes.iter().any(|note| note.starts_with(NOTE)) {
         model.note(format!("{NOTE}, {row:?} of {of}, expected [0, 0, 0, 1]"));
-    }
-}
-
-/// Normalises a quaternion. Fails if it is not finite or has no length.
-pub(super) fn unit_quaternion(rotation: DQuat) -> Result<DQuat, String> {
-    if rotation.is_finite() && rotation.length_squared().is_normal() {
-        Ok(rotation.normalize())
-    } else {
-        Err("its rotation is not a valid quaternion".to_owned())
     }
 }
 

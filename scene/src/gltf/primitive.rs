@@ -8,7 +8,7 @@ use gltf::json::{
     validation::Checked,
 };
 
-use super::{compressed::Draco, container::File};
+use super::container::{File, compressed::Draco};
 use crate::{
     memory::{self, vec_with_capacity},
     model::{Model, ModelMesh, strokes::Strokes},

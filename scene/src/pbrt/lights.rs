@@ -1,4 +1,4 @@
-//! Lights of pbrt that are not shapes.
+//! Lights of pbrt. Those that shapes emit become part of their materials.
 
 use std::f64::consts::PI;
 
@@ -10,6 +10,13 @@ use crate::{
     import::environment::{self, Layout},
     scene::{Image, Light, SpotFalloff},
 };
+
+/// An area light.
+pub(super) struct Emission {
+    /// Number of the directive `AreaLightSource` among all of the scene, from 1.
+    pub(super) number: usize,
+    pub(super) parameters: Parameters,
+}
 
 impl Converter {
     /// Converts a light of the current graphics state.

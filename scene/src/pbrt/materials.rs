@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use glam::Vec3;
 
-use super::{Converter, parameters::Parameters, state::Emission};
+use super::{Converter, lights::Emission, parameters::Parameters};
 use crate::{
     error::excerpt,
     image::texture_library::CoatBase,

@@ -23,9 +23,10 @@ use std::{
 use glam::DAffine3;
 
 use self::{
+    lights::Emission,
     materials::{Converted, Described},
     parameters::Parameters,
-    state::{Emission, State},
+    state::State,
 };
 use crate::{
     Error, LoadOptions,

@@ -8,7 +8,7 @@ use std::{
 
 use glam::{DAffine3, DVec2, DVec3, Vec3};
 
-use super::{Converter, parameters::Parameters, state::Emission};
+use super::{Converter, lights::Emission, parameters::Parameters};
 use crate::{
     error::excerpt,
     import::{

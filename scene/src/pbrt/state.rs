@@ -6,6 +6,7 @@ use glam::{DAffine3, DMat3, DMat4, DVec3};
 
 use super::{
     Converter,
+    lights::Emission,
     materials::Described,
     parameters::Parameters,
     tokens::{Token, Tokens, read_text},
@@ -39,13 +40,6 @@ pub(super) struct State {
     defaults: Rc<BTreeMap<String, Parameters>>,
     /// Whether transforms change the state; they do not while only the end of the shutter's time is active.
     transforms: bool,
-}
-
-/// An area light.
-pub(super) struct Emission {
-    /// Number of the directive `AreaLightSource` among all of the scene, from 1.
-    pub(super) number: usize,
-    pub(super) parameters: Parameters,
 }
 
 impl Default for State {

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 
 use ply_rs_bw::ply::{ElementDef, Encoding, PropertyType, ScalarType};
 
-use super::file::{Face, Setter, Vertex};
+use super::element::{Face, Setter, Vertex};
 
 /// The layout of vertices whose properties are single numbers.
 pub(super) struct VertexLayout {

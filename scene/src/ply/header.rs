@@ -7,7 +7,7 @@ use ply_rs_bw::{
     ply::{ElementDef, Header, PropertyType, ScalarType},
 };
 
-use super::file::{Face, Skipped};
+use super::element::{Face, Skipped};
 use crate::{
     error::excerpt,
     files::{

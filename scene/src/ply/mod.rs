@@ -4,6 +4,7 @@
 //! of the file.
 
 mod binary;
+mod element;
 mod file;
 mod header;
 
@@ -15,7 +16,10 @@ use std::{
 
 use glam::{DAffine3, Vec2, Vec3, Vec4};
 
-use self::file::{Element, Face, PlyFile, Vertex};
+use self::{
+    element::{Element, Face, Vertex},
+    file::PlyFile,
+};
 use crate::{
     builder::geometry::{Corner, MeshBuilder, check_finite},
     color::linear_color,

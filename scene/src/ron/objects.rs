@@ -17,8 +17,9 @@ use crate::{
     Error, LoadOptions,
     builder::{
         geometry::{Corner, Geometry, LeftOut, MeshBuilder},
+        indexed_mesh::indexed_mesh,
         materials::Materials,
-        placement::{indexed_mesh, instance},
+        placement::instance,
         transform::{Transform, rotate_y},
     },
     files::display_path,

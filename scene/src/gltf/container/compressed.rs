@@ -9,7 +9,7 @@ use meshoptimizer_rs::{
     codec::{BufferView, Filter, Mode},
 };
 
-use super::container::File;
+use super::File;
 use crate::{
     catch_panics::catch_panics,
     error::excerpt,
@@ -77,7 +77,7 @@ fn run_decoder<T>(name: &str, decode: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// The decoded Draco mesh of a primitive, from which indices and vertex attributes are read.
-pub(super) struct Draco {
+pub(in crate::gltf) struct Draco {
     mesh: Mesh,
     /// Unique id of an attribute of `mesh`, by the glTF name of the attribute, such as `POSITION`.
     attributes: BTreeMap<String, u32>,
@@ -86,7 +86,10 @@ pub(super) struct Draco {
 impl Draco {
     /// Decodes the mesh of a primitive. Returns `None` if it is not compressed by Draco. Fails if the data is damaged
     /// or would decompress to too many bytes.
-    pub(super) fn decode(file: &File, primitive: &Primitive) -> Result<Option<Draco>, String> {
+    pub(in crate::gltf) fn decode(
+        file: &File,
+        primitive: &Primitive,
+    ) -> Result<Option<Draco>, String> {
         let extension = primitive.extensions.as_ref();
         let Some(written) = extension.and_then(|extension| extension.others.get(DRACO)) else {
             return Ok(None);
@@ -121,12 +124,12 @@ impl Draco {
     }
 
     /// Returns the number of vertices of the decoded mesh. It need not equal the count of the primitive's accessors.
-    pub(super) fn vertex_count(&self) -> usize {
+    pub(in crate::gltf) fn vertex_count(&self) -> usize {
         self.mesh.num_points()
     }
 
     /// Returns the vertex indices of all faces, three per triangle. Fails if memory does not suffice.
-    pub(super) fn indices(&self) -> Result<Vec<u32>, String> {
+    pub(in crate::gltf) fn indices(&self) -> Result<Vec<u32>, String> {
         let mut indices = vec_with_capacity(self.mesh.num_faces() * 3)?;
         for face in self.mesh.faces() {
             indices.extend(face.map(|corner| corner.0));
@@ -136,7 +139,7 @@ impl Draco {
 
     /// Returns the number of components per vertex of the attribute with the glTF name `semantic`, or `None` if the
     /// mesh does not contain it.
-    pub(super) fn components(&self, semantic: &str) -> Option<usize> {
+    pub(in crate::gltf) fn components(&self, semantic: &str) -> Option<usize> {
         let &id = self.attributes.get(semantic)?;
         let attribute = self.mesh.attribute_by_unique_id(id)?;
         Some(attribute.num_components().into())
@@ -144,7 +147,7 @@ impl Draco {
 
     /// Returns the attribute with the glTF name `semantic` as `N` floats per vertex, or `None` if the mesh does not
     /// contain it. Fails if it has another number of components or is damaged.
-    pub(super) fn floats<const N: usize>(
+    pub(in crate::gltf) fn floats<const N: usize>(
         &self,
         semantic: &str,
     ) -> Result<Option<Vec<[f32; N]>>, String> {
