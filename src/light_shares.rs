@@ -288,7 +288,7 @@ impl Paths<'_> {
                 break;
             }
             let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
-            let goes_on = shade_path::<INSTANCED>(scene, true, &found.hit, &mut vertex);
+            let goes_on = shade_path::<INSTANCED>(scene, true, &found.hit, &mut vertex).is_ok();
             visit(&vertex, goes_on);
             if !goes_on {
                 break;

@@ -12,14 +12,8 @@ pub const NO_PATH: u32 = u32::MAX;
 pub const NO_PRIMITIVE: u32 = u32::MAX;
 /// Width and height of a tile, in pixels. Paths may be scheduled tile by tile so that neighbouring rays are coherent.
 pub const TILE: u32 = 8;
-/// Highest probability with which Russian roulette lets a path survive.
-pub const MAX_SURVIVAL: f32 = 0.95;
-/// The scattering event, counted from 1, at which Russian roulette begins.
-pub const ROULETTE_START: u32 = 5;
 /// Whole numbers that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] = named![NO_PATH, NO_PRIMITIVE, ROULETTE_START, TILE];
-/// Real numbers that kernels use under the same names.
-pub(crate) const NUMBERS: &[(&str, f32)] = named![MAX_SURVIVAL];
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![NO_PATH, NO_PRIMITIVE, TILE];
 
 shared! {
     /// The (pixel, sample) pairs of one wave, and how they are assigned to its paths.

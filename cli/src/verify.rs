@@ -135,6 +135,7 @@ fn scene(arguments: &Verify, header: &PartHeader) -> Result<Scene, Error> {
     }
     scene.seed = header.identity.seed;
     scene.max_bounces = header.identity.max_bounces;
+    scene.roulette = header.identity.roulette;
     scene.clamp_indirect = header.identity.clamp_indirect;
     scene.spp = header.samples.max_samples();
     scene.check_settings()?;

@@ -19,6 +19,7 @@ struct LightParams {
     f32 inverse_power;
     f32 extent;
     f32 max_indirect;
+    u32 roulette_start;
     u32 strategies;
     u32 far_lights;
     u32 sun_count;

@@ -135,9 +135,9 @@ inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 
     vertex.ray.pdf = next.pdf;
 }
 
-inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
-    if (bounce + 1 < ROULETTE_START) return true;
-    f32 chance = min_f32(max_component(throughput.rgb) * throughput.eta_scale, MAX_SURVIVAL);
+inline bool survives_roulette(u32 start, u32 bounce, f32 choice, Throughput &throughput) {
+    if (bounce + 1 < start) return true;
+    f32 chance = min_f32(max_component(throughput.rgb) * throughput.eta_scale, 1.0f);
     throughput.rgb = throughput.rgb * (1.0f / chance);
     return choice < chance;
 }
@@ -236,5 +236,5 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     bsdf.tangent = tangent;
     scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
-           survives_roulette(vertex.bounce, choice.y, vertex.throughput);
+           survives_roulette(scene.lights.light_params.roulette_start, vertex.bounce, choice.y, vertex.throughput);
 }

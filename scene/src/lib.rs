@@ -37,6 +37,7 @@
 //! | `size` | `(width, height)` of the image in pixels; each 1 to 65,536, their product at most 2²⁸ | `(512, 512)` |
 //! | `spp` | samples per pixel, 1 or more | `64` |
 //! | `max_bounces` | how often a path may scatter, 0 to 4096; 0 shows only the emission that the camera sees directly | `8` |
+//! | `roulette` | the first time of scattering, counted from 1 to 4096, after which a path that carries little light may end at random (Russian roulette); saves time and does not change the expected image; 0 turns it off | `5` |
 //! | `seed` | seed of all random numbers, 0 to 2³²−1 | `0` |
 //! | `clamp_indirect` | upper limit per channel, 1e-6 to 1e6, for each contribution of light that was scattered more than once; removes fireflies, and darkens the image by the light that it cuts off | no limit |
 //! | `exposure` | exposure of the displayed image in stops, -32 to 32; each stop doubles the brightness | `0` |

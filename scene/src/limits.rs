@@ -51,6 +51,9 @@ const MAX_SIDE: u32 = 1 << 16;
 /// Largest valid value of [`Scene::max_bounces`](crate::Scene::max_bounces). It bounds the size of the statistics,
 /// which have an entry per bounce.
 pub const MAX_BOUNCES: u32 = 4096;
+/// Value of [`Scene::roulette`](crate::Scene::roulette) unless a scene sets it: the first four scattering events end no
+/// path at random.
+pub const DEFAULT_ROULETTE: u32 = 5;
 /// Valid values of [`Scene::clamp_indirect`](crate::Scene::clamp_indirect), in W·sr⁻¹·m⁻².
 pub(crate) const CLAMP_RANGE: RangeInclusive<f32> = 1e-6..=1e6;
 /// Bytes of memory that every render needs per pixel: three 64-bit film sums and three floats.
@@ -96,7 +99,7 @@ pub(crate) fn check_spp(spp: u32) -> Result<(), String> {
     }
 }
 
-/// Checks that a number of bounces is at most 4096. The error is `must be at most 4096`, to be put after the setting's
+/// Checks that a number of bounces, or the event at which roulette begins, is at most 4096. The error is `must be at most 4096`, to be put after the setting's
 /// name.
 pub(crate) fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
     if max_bounces > MAX_BOUNCES {

@@ -228,6 +228,9 @@ fn changed_settings_are_checked_again() {
     scene.spp = 1;
     scene.max_bounces = 4097;
     assert_eq!(problem(&scene), "max_bounces 4097: must be at most 4096");
+    scene.max_bounces = 4096;
+    scene.roulette = 4097;
+    assert_eq!(problem(&scene), "roulette 4097: must be at most 4096");
 }
 
 /// Writes a scene at `path` that shows the mesh file `mesh`, named relative to the scene's folder.

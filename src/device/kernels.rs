@@ -87,7 +87,6 @@ fn of_kinds<P: Params>(
             ("MIN_ALPHA", microfacet::MIN_ALPHA),
         ],
         film::NUMBERS,
-        path::NUMBERS,
         material::NUMBERS,
         bvh::NUMBERS,
         light::NUMBERS,

@@ -248,6 +248,10 @@ impl RenderScene {
             light_count: light_tables.table.len() as u32,
             inverse_power: light_tables.inverse_power as f32,
             extent: trees.extent,
+            roulette_start: match scene.roulette {
+                0 => u32::MAX,
+                start => start,
+            },
             max_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
             strategies: match scene.direct_light {
                 DirectLight::Both => LIGHT_SAMPLES + BSDF_SAMPLES,

@@ -25,7 +25,8 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene},
     stages::wave::{CpuWave, Wave},
-    stages::{Keep, ended_by_roulette},
+    stages::{Keep, path_end},
+    vertex::shading::Ended,
     wavefront::{Step, steps},
 };
 
@@ -238,11 +239,11 @@ impl Inspector {
             vertices: Vec::new(),
             end: End::LastBounce,
         };
-        let mut roulette = false;
+        let mut end = Ok(());
         for step in steps(self.max_bounces) {
             match step {
                 // Computed before `shade`, which overwrites the path's state.
-                Step::Shade(bounce) => roulette = ended_by_roulette(cpu_wave(&mut wave), bounce, 0),
+                Step::Shade(bounce) => end = path_end(cpu_wave(&mut wave), bounce, 0),
                 // The film has no pixels.
                 Step::Accumulate => break,
                 _ => {}
@@ -260,9 +261,11 @@ impl Inspector {
                 (Step::Compact(bounce, keep), _) if path.counts[keep.counts(bounce).1] == 0 => {
                     record.end = match keep {
                         Keep::Hits => End::Missed,
-                        Keep::Survivors if bounce == self.max_bounces => End::LastBounce,
-                        Keep::Survivors if roulette => End::Roulette,
-                        Keep::Survivors => End::Absorbed,
+                        Keep::Survivors => match end {
+                            Ok(()) | Err(Ended::LastBounce) => End::LastBounce,
+                            Err(Ended::Absorbed) => End::Absorbed,
+                            Err(Ended::Roulette) => End::Roulette,
+                        },
                     };
                     break;
                 }

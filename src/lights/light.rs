@@ -88,6 +88,8 @@ shared! {
         /// Upper bound per channel of the contributions that indirect light adds to a sample (clamping); infinite if
         /// not clamped.
         pub max_indirect: f32,
+        /// First scattering event, counted from 1, at which Russian roulette may end a path; `u32::MAX` if never.
+        pub roulette_start: u32,
         /// Sampling strategies of direct light: [`LIGHT_SAMPLES`], [`BSDF_SAMPLES`], or the sum of both for MIS.
         pub strategies: u32,
         /// Number of lights at infinity that a ray can hit: suns and the environment map.

@@ -96,6 +96,8 @@ pub struct Identity {
     pub seed: u32,
     /// Maximum number of scatterings per path.
     pub max_bounces: u32,
+    /// First scattering event at which Russian roulette may end a path; 0 if never.
+    pub roulette: u32,
     /// Limit to which the radiance of indirect light is clamped per sample; `None` without clamping.
     pub clamp_indirect: Option<f32>,
     /// Error target of adaptive sampling; `None` without it, if every pixel gets the same samples.
@@ -120,6 +122,11 @@ impl Identity {
             Some(format!(
                 "has max_bounces {}, not {}",
                 self.max_bounces, other.max_bounces
+            ))
+        } else if self.roulette != other.roulette {
+            Some(format!(
+                "has roulette {}, not {}",
+                self.roulette, other.roulette
             ))
         } else if self.clamp_indirect != other.clamp_indirect {
             let words =

@@ -145,6 +145,7 @@ impl Renderer {
             devices: DeviceStats::of(&names),
             size: [width, height],
             seed: scene.seed,
+            roulette: scene.roulette,
             clamp_indirect: scene.clamp_indirect,
             compaction: settings.strategy.to_string(),
             bounces: Stats::rows(scene.max_bounces),

@@ -8,10 +8,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 pub use self::wave_times::{GroupBounce, WaveGroup, WaveTimes};
 pub use crate::backend::{MemoryStats, WaveStats};
-use crate::stages::{
-    Stage,
-    wave::{Report, counts},
+use crate::{
+    scene::limits::DEFAULT_ROULETTE,
+    stages::{
+        Stage,
+        wave::{Report, counts},
+    },
 };
+
+/// Returns the `roulette` of files that were written when it could not be set.
+fn roulette_of_old_files() -> u32 {
+    DEFAULT_ROULETTE
+}
 
 /// The statistics of a render, as `--stats` writes them and the overlay displays them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +38,9 @@ pub struct Stats {
     pub sample_range: String,
     /// Seed of the random numbers.
     pub seed: u32,
+    /// First scattering event at which Russian roulette may end a path, counted from 1; 0 if never.
+    #[serde(default = "roulette_of_old_files")]
+    pub roulette: u32,
     /// Limit to which the radiance of indirect light is clamped per sample; `None` without clamping. Clamping makes the
     /// picture darker.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -94,7 +94,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
         wave.counts[counts::hits(bounce)] += 1;
         let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
         let scatters = bounce < wave.max_bounces;
-        let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex);
+        let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex).is_ok();
         radiance += vertex.emitted;
         let shadow_ray = &vertex.shadow_ray;
         if shadow_ray.distance > 0.0 {

@@ -46,7 +46,7 @@ pub(crate) use megakernel::megakernel_prepared;
 pub use megakernel::{Megakernel, megakernel};
 pub(crate) use resolve::{FilmSamples, develop};
 pub use resolve::{ImageReadback, resolve};
-pub(crate) use shade::ended_by_roulette;
+pub(crate) use shade::path_end;
 pub use shade::shade;
 pub use shadow::shadow;
 pub use sort_hits::{HitSorter, sort_hits};

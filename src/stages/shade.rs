@@ -34,10 +34,9 @@ use crate::{
         path_buffers::PathBuffers,
         render_scene::RenderScene,
     },
-    math::max_component,
     path::{NO_PATH, Ray, ShadowRay, Throughput},
     shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS},
-    vertex::shading::{Vertex, shade_path},
+    vertex::shading::{Ended, Vertex, shade_path},
 };
 
 /// Shades the hits of a bounce. On CUDA it only enqueues the work.
@@ -157,13 +156,13 @@ fn shade_entry<const INSTANCED: bool>(
 ) {
     let scatters = bounce < wave.max_bounces;
     let mut vertex = vertex_of(wave, bounce, path);
-    let continues = shade_path::<INSTANCED>(scene, scatters, &wave.hits[path], &mut vertex);
+    let end = shade_path::<INSTANCED>(scene, scatters, &wave.hits[path], &mut vertex);
     wave.radiances[path].rgb += vertex.emitted;
     if vertex.shadow_ray.distance > 0.0 {
         let (ray, light_instance) = (vertex.shadow_ray, vertex.light_instance);
         store_shadow_ray::<INSTANCED>(wave, bounce, entry, ray, light_instance);
     }
-    if continues {
+    if end.is_ok() {
         store_next_ray(wave, entry, path, vertex.ray, vertex.throughput);
     }
 }
@@ -202,21 +201,17 @@ fn vertex_of(wave: &CpuWave, bounce: u32, path: usize) -> Vertex {
     Vertex::new(wave.path_sampler(path), bounce, instance, ray, throughput)
 }
 
-/// Returns whether Russian roulette is about to end a path whose ray hit a surface. Call it before the stage, which
-/// changes the path and does not record why paths end.
-pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, path: usize) -> bool {
+/// Returns whether a path whose ray hit a surface is about to continue, or why it will end. Call it before the stage,
+/// which changes the path.
+pub(crate) fn path_end(wave: &CpuWave, bounce: u32, path: usize) -> Result<(), Ended> {
     let mut vertex = vertex_of(wave, bounce, path);
-    let before = vertex.ray.origin;
     let (scene, hit) = (&wave.scene, &wave.hits[path]);
     let scatters = bounce < wave.max_bounces;
-    let continues = if scene.is_plain() {
+    if scene.is_plain() {
         shade_path::<false>(scene, scatters, hit, &mut vertex)
     } else {
         shade_path::<true>(scene, scatters, hit, &mut vertex)
-    };
-    // Scattering replaces the ray.
-    let scattered = vertex.ray.origin != before;
-    !continues && scattered && max_component(vertex.throughput.rgb) > 0.0
+    }
 }
 
 /// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, 1 if paths may scatter else

@@ -24,7 +24,7 @@ use crate::{
         light_tree::NO_LIGHT,
     },
     math::{dot, max_component, min_f32},
-    path::{Hit, MAX_SURVIVAL, NO_PRIMITIVE, ROULETTE_START, Ray, ShadowRay, Throughput},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BLEND, PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
         bsdf::{
@@ -286,19 +286,25 @@ pub fn scatter<const INSTANCED: bool>(
     vertex.ray.pdf = next.pdf;
 }
 
-/// Plays Russian roulette: returns whether the path survives, and divides its throughput by the probability of
-/// survival.
+/// Plays Russian roulette after scattering event `bounce` + 1: returns whether the path survives, and divides its
+/// throughput by the probability of survival.
 ///
-/// `choice` is a random number in [0, 1). Paths survive unchanged before scattering event [`ROULETTE_START`].
+/// `start` is [`LightParams::roulette_start`]: paths survive unchanged before that event. From it on, the probability is
+/// the throughput's largest component, at most 1, so that survivors carry equal light. `choice` is a random number in
+/// [0, 1).
+///
+/// [`LightParams::roulette_start`]: crate::lights::light::LightParams::roulette_start
 #[inline(always)]
-pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
-    if bounce + 1 < ROULETTE_START {
+pub fn survives_roulette(
+    start: u32,
+    bounce: u32,
+    choice: f32,
+    throughput: &mut Throughput,
+) -> bool {
+    if bounce + 1 < start {
         return true;
     }
-    let chance = min_f32(
-        max_component(throughput.rgb) * throughput.eta_scale,
-        MAX_SURVIVAL,
-    );
+    let chance = min_f32(max_component(throughput.rgb) * throughput.eta_scale, 1.0);
     throughput.rgb *= 1.0 / chance;
     choice < chance
 }
@@ -371,15 +377,26 @@ pub fn material_here<const INSTANCED: bool>(
     material
 }
 
-/// Shades one path at its hit: writes the outputs of `vertex`, and returns whether the path continues. `scatters` is
-/// `false` at the maximum number of bounces, where only emission counts.
+/// Why a path ended at a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It has scattered as often as it may.
+    LastBounce,
+    /// The surface scatters no light on the path.
+    Absorbed,
+    /// Russian roulette ended it.
+    Roulette,
+}
+
+/// Shades one path at its hit: writes the outputs of `vertex`. The path continues unless the result says why it ended.
+/// `scatters` is `false` at the maximum number of bounces, where only emission counts.
 #[inline]
 pub fn shade_path<const INSTANCED: bool>(
     scene: &RenderScene,
     scatters: bool,
     hit: &Hit,
     vertex: &mut Vertex,
-) -> bool {
+) -> Result<(), Ended> {
     let primitive = &scene.primitives[hit.primitive as usize];
     let mut surface = if INSTANCED && vertex.instance != NO_INSTANCE {
         let mesh_instance = &scene.instances[vertex.instance as usize];
@@ -401,13 +418,16 @@ pub fn shade_path<const INSTANCED: bool>(
     if max_component(material.emission) > 0.0 {
         vertex.emitted = emitted_light(scene, hit, material, vertex, cosine);
     }
-    if !scatters || (!front && material.one_sided == 1) {
-        return false;
+    if !scatters {
+        return Err(Ended::LastBounce);
+    }
+    if !front && material.one_sided == 1 {
+        return Err(Ended::Absorbed);
     }
     // A lamp, for example. It would be in vain to choose a light for it.
     if is_black(material) {
         vertex.throughput.rgb = Vec3::ZERO;
-        return false;
+        return Err(Ended::Absorbed);
     }
     if !front && max_component(material.absorption) > 0.0 {
         vertex.throughput.rgb *= transmitted(material, hit.distance);
@@ -452,6 +472,13 @@ pub fn shade_path<const INSTANCED: bool>(
     bsdf.coat_normal = surface.coat;
     bsdf.tangent = tangent;
     scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
-    max_component(vertex.throughput.rgb) > 0.0
-        && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
+    let carries_light = max_component(vertex.throughput.rgb) > 0.0;
+    let start = scene.light_params.roulette_start;
+    if !carries_light {
+        Err(Ended::Absorbed)
+    } else if survives_roulette(start, vertex.bounce, choice.1, &mut vertex.throughput) {
+        Ok(())
+    } else {
+        Err(Ended::Roulette)
+    }
 }

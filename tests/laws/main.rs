@@ -21,6 +21,7 @@ mod debug_views;
 mod skies;
 mod strategies;
 mod path_records;
+mod roulette;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;

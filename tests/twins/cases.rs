@@ -23,6 +23,7 @@ mod sampler;
 mod sheen;
 mod texture;
 mod thin_film;
+mod transport;
 mod words;
 
 use crate::{inputs::Inputs, words::Words};
@@ -128,11 +129,6 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "shading",
-        "survives_roulette",
-        "takes the whole scene: stages_agree calls it by shade",
-    ),
-    (
-        "shading",
         "material_here",
         "takes the whole scene: stages_agree calls it by shade",
     ),
@@ -140,11 +136,6 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "shading",
         "shade_path",
         "takes the whole scene: stages_agree calls it by shade",
-    ),
-    (
-        "rays",
-        "clamp_indirect",
-        "takes the whole scene: stages_agree calls it by intersect",
     ),
     (
         "rays",
@@ -463,6 +454,7 @@ pub(crate) fn cases() -> Vec<Case> {
         bsdf::cases(),
         sheen::cases(),
         thin_film::cases(),
+        transport::cases(),
         environment::cases(),
         light_tree::cases(),
         light::cases(),

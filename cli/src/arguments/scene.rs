@@ -7,7 +7,7 @@ use clap::Args;
 use raysieve::render::part::{SamplePosition, Samples};
 use raysieve_scene::{LoadOptions, Scene, SceneLoader, SettingOverrides};
 
-use super::values::{clamp, max_bounces, size};
+use super::values::{clamp, max_bounces, roulette, size};
 use crate::progress::with_reading_line;
 
 /// Options that override settings of the scene: size, bounces, clamping and seed. `--spp` is not among them, because
@@ -22,6 +22,11 @@ pub(super) struct SceneArguments {
     /// the scene's]
     #[arg(long, value_name = "N", value_parser = max_bounces, help_heading = "Rendering")]
     max_bounces: Option<u32>,
+
+    /// First bounce after which a path that carries little light may end at random (Russian roulette), 1 to 4096, or 0
+    /// for never; does not change the expected image [default: the scene's, otherwise 5]
+    #[arg(long, value_name = "N", value_parser = roulette, help_heading = "Rendering")]
+    roulette: Option<u32>,
 
     /// Maximum radiance, 1e-6 to 1e6, of each contribution of indirect light to a sample, to remove fireflies; makes
     /// the image darker [default: the scene's, otherwise no limit]
@@ -68,6 +73,7 @@ impl SceneArguments {
             size: self.size,
             spp,
             max_bounces: self.max_bounces,
+            roulette: self.roulette,
             clamp_indirect: self.clamp_indirect,
             seed: self.seed,
         }

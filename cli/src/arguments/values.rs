@@ -276,6 +276,16 @@ pub(super) fn max_bounces(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Parses the first scattering event at which roulette may end a path, 0 to 4096; 0 means never.
+pub(super) fn roulette(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(event) if event <= MAX_BOUNCES => Ok(event),
+        _ => Err(format!(
+            "expected a whole number from 0 to {MAX_BOUNCES}; 0 turns it off"
+        )),
+    }
+}
+
 /// Parses the radiance to which each contribution of indirect light to a sample is clamped, from 10⁻⁶ to 10⁶.
 pub(super) fn clamp(text: &str) -> Result<f32, String> {
     match text.parse() {

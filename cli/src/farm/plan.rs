@@ -39,6 +39,8 @@ pub(super) struct Plan {
     pub(super) seed: u32,
     /// Maximum number of bounces of a path.
     pub(super) max_bounces: u32,
+    /// First scattering event at which roulette may end a path; 0 if never.
+    pub(super) roulette: u32,
     /// Maximum radiance of each contribution of indirect light to a sample. `None` is no limit.
     pub(super) clamp_indirect: Option<f32>,
     /// Samples per pixel of all parts together.
@@ -139,6 +141,7 @@ impl Plan {
             size: scene.size,
             seed: scene.seed,
             max_bounces: scene.max_bounces,
+            roulette: scene.roulette,
             clamp_indirect: scene.clamp_indirect,
             spp: scene.spp,
             parts,
@@ -202,6 +205,7 @@ impl Plan {
             size: self.size,
             seed: self.seed,
             max_bounces: self.max_bounces,
+            roulette: self.roulette,
             clamp_indirect: self.clamp_indirect,
             goal: None,
             software: self.software.clone(),

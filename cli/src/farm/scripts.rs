@@ -128,6 +128,7 @@ pub(super) fn set_render(plan: &Plan) -> String {
         software,
         seed,
         max_bounces,
+        roulette,
         spp,
         parts,
         ..
@@ -152,7 +153,7 @@ if [ \"$version\" != {} ]; then
     echo \"raysieve: this machine has $version, and the parts are rendered by {software}: use that version everywhere\" >&2
     exit 2
 fi
-set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bounces}{clamp}{model} \\
+set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bounces} --roulette {roulette}{clamp}{model} \\
     --samples \"$(({spp} * part / {parts}))..$(({spp} * (part + 1) / {parts}))\" --scene-hash {} \\
     --checkpoint \"$file\" --every {}s -o \"$file\"{machine}
 ",

@@ -127,6 +127,7 @@ fn parts_that_do_not_match_are_refused_with_both_names() {
         ("seed.exr", &["--seed", "7"]),
         ("bounces.exr", &["--max-bounces", "2"]),
         ("clamp.exr", &["--clamp-indirect", "0.5"]),
+        ("roulette.exr", &["--roulette", "0"]),
         ("size.exr", &["--size", "32x48"]),
     ];
     for (file, settings) in others {
@@ -166,6 +167,7 @@ fn parts_that_do_not_match_are_refused_with_both_names() {
         ("seed.exr", "seed 7, not 0"),
         ("bounces.exr", "max_bounces 2, not "),
         ("clamp.exr", "clamp_indirect 0.5, not none"),
+        ("roulette.exr", "roulette 0, not 5"),
         ("size.exr", "32x48 pixels, not 48x32"),
         ("scene.exr", "another scene"),
     ] {

@@ -231,6 +231,10 @@ fn wrong_usage_is_reported_on_one_line() {
             &["'-1'", "from 0 to 4096", "4096 is the largest"],
         ),
         (
+            &["a.ron", "--roulette", "4097"],
+            &["'4097'", "from 0 to 4096", "0 turns it off"],
+        ),
+        (
             &["a.ron", "--size", "0x480"],
             &["0x480", "at least one pixel"],
         ),

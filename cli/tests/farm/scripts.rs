@@ -114,7 +114,16 @@ fn film_is_identical_when_scripts_run_by_hand() {
     ] {
         let folder = scene_folder();
         let folder = folder.path();
-        let settings = ["--spp", "15", "--clamp-indirect", "0.7", "--seed", "9"];
+        let settings = [
+            "--spp",
+            "15",
+            "--clamp-indirect",
+            "0.7",
+            "--roulette",
+            "2",
+            "--seed",
+            "9",
+        ];
         let arguments = [
             &[
                 "box.ron",
@@ -306,6 +315,7 @@ fn other_render_in_the_folder_is_refused() {
         (&["--seed", "4"], "has seed 4, not 3"),
         (&["--size", "12x16"], "has 12x16 pixels, not 16x12"),
         (&["--max-bounces", "2"], "has max_bounces 2, not 3"),
+        (&["--roulette", "2"], "has roulette 2, not 5"),
         (&["--clamp-indirect", "2"], "has clamp_indirect 2, not none"),
     ];
     for (given, expected) in others {

@@ -12,7 +12,10 @@ use std::{path::Path, sync::Arc};
 use glam::Vec3;
 
 use self::{geometry::Geometry, materials::Materials};
-use crate::scene::{Background, Camera, DirectLight, Scene, Tone};
+use crate::{
+    limits::DEFAULT_ROULETTE,
+    scene::{Background, Camera, DirectLight, Scene, Tone},
+};
 
 /// Returns a scene of these objects without lights, seen by `camera`, with default settings: an image of 512 × 512
 /// pixels with 64 samples each, and at most 8 scatterings of a path.
@@ -27,6 +30,7 @@ pub(crate) fn scene(
         size: (512, 512),
         spp: 64,
         max_bounces: 8,
+        roulette: DEFAULT_ROULETTE,
         seed: 0,
         clamp_indirect: None,
         exposure_stops: 0.0,

@@ -18,6 +18,7 @@ use crate::{
     builder::{self, geometry::Geometry, materials::Materials, transform::Transform},
     files::display_path,
     image::environment_map::chosen_environment,
+    limits::DEFAULT_ROULETTE,
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
     scene::{
@@ -259,6 +260,7 @@ pub(crate) fn scene(
         size,
         spp: SPP,
         max_bounces: MAX_BOUNCES,
+        roulette: DEFAULT_ROULETTE,
         exposure_stops,
         tone: Tone::Neutral,
         framing: Some(framing),

@@ -34,7 +34,7 @@ use crate::{
     default_scene::DEFAULT_DIRECTION,
     files::display_path,
     image::{environment_map::chosen_environment, texture_library::CoatBase},
-    limits::{MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
+    limits::{DEFAULT_ROULETTE, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
     memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
@@ -69,6 +69,8 @@ pub(crate) struct Imported {
     pub(crate) spp: u32,
     /// Maximum number of times that a path may scatter, 0 to 4096.
     pub(crate) max_bounces: u32,
+    /// First scattering event at which roulette may end a path, 0..=4096; 0 if never.
+    pub(crate) roulette: u32,
     /// Exposure of the displayed image in stops.
     pub(crate) exposure_stops: f32,
     /// Background that the file chooses.
@@ -148,6 +150,7 @@ impl Default for Imported {
             size: (768, 576),
             spp: 64,
             max_bounces: 8,
+            roulette: DEFAULT_ROULETTE,
             exposure_stops: 0.0,
             background: Background::Environment,
             tessellated: HashMap::new(),
@@ -349,6 +352,7 @@ impl Imported {
             size: self.size,
             spp: self.spp,
             max_bounces: self.max_bounces,
+            roulette: self.roulette,
             exposure_stops: self.exposure_stops,
             framing,
             sky: self.sky,

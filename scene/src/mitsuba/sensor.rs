@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::excerpt,
     import::{Crop, View, ViewExtent},
-    limits::{MAX_BOUNCES, check_sides},
+    limits::{DEFAULT_ROULETTE, MAX_BOUNCES, check_sides},
     scene::{Background, PixelFilter},
 };
 
@@ -44,6 +44,10 @@ impl Converter<'_> {
             depth - 1.0
         };
         self.scene.max_bounces = bounces.clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
+        // Both count the scattering events, and scale the probability by the refractive index.
+        self.scene.roulette = (integrator
+            .number("rr_depth", f64::from(DEFAULT_ROULETTE))
+            .clamp(1.0, f64::from(MAX_BOUNCES))) as u32;
         self.hides_emitters = integrator.flag("hide_emitters", false);
         if self.hides_emitters {
             self.scene.background = Background::Color(Vec3::ZERO);

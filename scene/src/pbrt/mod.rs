@@ -36,6 +36,7 @@ use crate::{
         materials::{Color, Scalar},
         mesh_files::MeshFiles,
     },
+    limits::DEFAULT_ROULETTE,
     model::ModelInstance,
     scene::Scene,
 };
@@ -61,6 +62,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
             size: (1280, 720),
             spp: 16,
             max_bounces: 5,
+            roulette: DEFAULT_ROULETTE,
             ..Imported::default()
         },
         camera: None,

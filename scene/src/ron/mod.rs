@@ -37,7 +37,8 @@ use crate::{
     files::display_path,
     image::environment_map::chosen_environment,
     limits::{
-        CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
+        CLAMP_RANGE, DEFAULT_ROULETTE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces,
+        check_size, check_spp,
     },
     load_options::UpAxis,
     scene::{Background, DirectLight, Scene, Surface, Timeline, Tone},
@@ -130,6 +131,7 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         size: settings.size,
         spp: settings.spp,
         max_bounces: settings.max_bounces,
+        roulette: settings.roulette,
         seed: settings.seed,
         clamp_indirect: settings.clamp_indirect,
         exposure_stops: settings.exposure_stops,
@@ -226,6 +228,8 @@ struct Settings {
     /// Samples per pixel, 1 or more.
     spp: u32,
     max_bounces: u32,
+    /// First scattering event at which roulette may end a path, 0..=4096; 0 if never.
+    roulette: u32,
     seed: u32,
     /// Upper limit, W·sr⁻¹·m⁻² per channel, for each contribution of indirect light, 1e-6..=1e6; `None` sets no limit.
     clamp_indirect: Option<f32>,
@@ -253,6 +257,14 @@ impl Settings {
                 written.max_bounces,
                 8,
                 &bounces,
+                check_max_bounces,
+            )?,
+            roulette: setting(
+                source,
+                "roulette",
+                written.roulette,
+                DEFAULT_ROULETTE,
+                &format!("a whole number from 0 to {MAX_BOUNCES}; 0 turns it off"),
                 check_max_bounces,
             )?,
             seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,

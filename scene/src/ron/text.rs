@@ -75,6 +75,8 @@ pub(crate) struct SceneText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(crate) max_bounces: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
+    pub(crate) roulette: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(crate) seed: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(crate) clamp_indirect: Option<Raw<'a>>,

@@ -12,7 +12,7 @@ use crate::{
     Error, LoadOptions,
     atomic_file::folder_of,
     files::display_path,
-    limits::SAMPLE_LIMIT,
+    limits::{DEFAULT_ROULETTE, SAMPLE_LIMIT},
     scene::{Background, Environment, EnvironmentSource, Light, Scene, SpotFalloff},
     surroundings::Surroundings,
 };
@@ -55,6 +55,9 @@ fn ron(
     field("size", format!("({}, {})", scene.size.0, scene.size.1));
     field("spp", scene.spp.to_string());
     field("max_bounces", scene.max_bounces.to_string());
+    if scene.roulette != DEFAULT_ROULETTE {
+        field("roulette", scene.roulette.to_string());
+    }
     if scene.seed != 0 {
         field("seed", scene.seed.to_string());
     }

@@ -59,6 +59,9 @@ pub struct Scene {
     pub spp: u32,
     /// Maximum number of times that a path may scatter, 0 to 4096; 0 shows only directly visible emission.
     pub max_bounces: u32,
+    /// First scattering event of a path, counted from 1, at which Russian roulette may end it, 1 to 4096; 0 if never.
+    /// Roulette saves the time of paths that carry little light, and does not change the expected image.
+    pub roulette: u32,
     /// Seed of all random numbers of the render; any value is valid.
     pub seed: u32,
     /// Upper limit, W·sr⁻¹·m⁻² per channel, for each contribution of light that was scattered more than once, 1e-6 to

@@ -17,6 +17,8 @@ pub struct SettingOverrides {
     pub spp: Option<u32>,
     /// Maximum number of times that a path may scatter, 0..=4096; replaces [`Scene::max_bounces`].
     pub max_bounces: Option<u32>,
+    /// First scattering event at which Russian roulette may end a path, 0..=4096; replaces [`Scene::roulette`].
+    pub roulette: Option<u32>,
     /// Upper limit for indirect light, 1e-6..=1e6 W·sr⁻¹·m⁻² per channel; replaces [`Scene::clamp_indirect`]. `None`
     /// cannot turn off a limit that the scene sets.
     pub clamp_indirect: Option<f32>,
@@ -34,6 +36,7 @@ impl Scene {
         self.set_size(changes.size.unwrap_or(self.size));
         self.spp = changes.spp.unwrap_or(self.spp);
         self.max_bounces = changes.max_bounces.unwrap_or(self.max_bounces);
+        self.roulette = changes.roulette.unwrap_or(self.roulette);
         self.seed = changes.seed.unwrap_or(self.seed);
         self.clamp_indirect = changes.clamp_indirect.or(self.clamp_indirect);
         self.check_settings()
@@ -41,7 +44,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Checks that size, samples per pixel and bounces are in range, and that the film can accumulate the brightest
+    /// Checks that size, samples per pixel, bounces and roulette are in range, and that the film can accumulate the brightest
     /// radiance of the scene. Call it again after changing one.
     ///
     /// # Errors
@@ -52,6 +55,7 @@ impl Scene {
         check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
         check_max_bounces(self.max_bounces)
             .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        check_max_bounces(self.roulette).map_err(setting(format!("roulette {}", self.roulette)))?;
         for light in &self.lights {
             if let Light::Environment(environment) = light
                 && environment.brightest().max_element() >= SAMPLE_LIMIT

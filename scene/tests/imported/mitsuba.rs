@@ -34,6 +34,7 @@ pub(super) const BALL: &str = "<shape type=\"sphere\"/>";
 fn each_element_is_read_or_reported() {
     let scene = example("everything.xml");
     assert_eq!((scene.size, scene.spp, scene.max_bounces), ((32, 16), 4, 4));
+    assert_eq!(scene.roulette, 7);
     for note in [
         "participating media",
         "the BSDF `hair`",

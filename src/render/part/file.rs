@@ -296,6 +296,7 @@ fn understood(
         size,
         seed: seed.parse().ok()?,
         max_bounces: max_bounces.parse().ok()?,
+        roulette: stats.roulette,
         clamp_indirect: stats.clamp_indirect,
         goal,
         software,

@@ -127,6 +127,7 @@ impl Renderer {
             size: self.size,
             seed: self.seed,
             max_bounces: self.max_bounces,
+            roulette: self.stats.roulette,
             clamp_indirect: self.stats.clamp_indirect,
             goal: self.goal,
             software: SOFTWARE.to_owned(),

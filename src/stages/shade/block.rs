@@ -209,7 +209,7 @@ impl Block {
             self.store_shadow_rays(wave, bounce);
         }
         self.scatter();
-        self.play_roulette(bounce);
+        self.play_roulette(scene.light_params.roulette_start, bounce);
         self.add_zero_emission(wave);
         self.store_next_rays(wave);
         self.count = 0;
@@ -379,16 +379,17 @@ impl Block {
         }
     }
 
-    /// Plays Russian roulette, which scales the throughputs of the next rays and decides which paths continue.
+    /// Plays Russian roulette, which begins at scattering event `start`, scales the throughputs of the next rays and decides which paths continue.
     #[inline(always)]
-    fn play_roulette(&mut self, bounce: u32) {
+    fn play_roulette(&mut self, start: u32, bounce: u32) {
         for at in 0..PATHS {
             let mut throughput = Throughput {
                 rgb: self.next_throughputs.get(at),
                 eta_scale: self.eta_scales[at],
             };
             let carries_light = max_component(throughput.rgb) > 0.0;
-            let survives = survives_roulette(bounce, self.roulette_choices[at], &mut throughput);
+            let survives =
+                survives_roulette(start, bounce, self.roulette_choices[at], &mut throughput);
             self.next_throughputs.set(at, throughput.rgb);
             self.continues[at] = carries_light & survives & self.side_scatters[at];
         }

@@ -225,7 +225,7 @@ impl MaterialBlock {
             self.store_shadow_rays(wave, bounce);
         }
         self.scatter::<IS_LAYERED>(scene, material);
-        self.play_roulette(bounce);
+        self.play_roulette(scene.light_params.roulette_start, bounce);
         self.store_next_rays(wave);
     }
 
@@ -303,14 +303,15 @@ impl MaterialBlock {
     /// Decides which paths continue, and scales their throughputs by Russian roulette. Paths without throughput and
     /// those that hit the back of a one-sided surface end.
     #[inline(always)]
-    fn play_roulette(&mut self, bounce: u32) {
+    fn play_roulette(&mut self, start: u32, bounce: u32) {
         for at in 0..PATHS {
             let mut throughput = Throughput {
                 rgb: self.next_throughputs.get(at),
                 eta_scale: self.eta_scales[at],
             };
             let carries_light = max_component(throughput.rgb) > 0.0;
-            let survives = survives_roulette(bounce, self.roulette_choices[at], &mut throughput);
+            let survives =
+                survives_roulette(start, bounce, self.roulette_choices[at], &mut throughput);
             self.next_throughputs.set(at, throughput.rgb);
             self.continues[at] = carries_light & survives & self.side_scatters[at];
         }

@@ -478,11 +478,12 @@ fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
             size,
             spp,
             max_bounces,
+            roulette,
             seed,
             clamp_indirect,
             ..
         } = *scene;
-        (size, spp, max_bounces, seed, clamp_indirect)
+        (size, spp, max_bounces, roulette, seed, clamp_indirect)
     };
     settings(one) == settings(other)
         && one.material_names == other.material_names
