@@ -285,10 +285,11 @@
 //!
 //! **Materials of MTL** become `Dielectric` if `illum` is 4, 6, 7 or 9 (glass) and none of the fields of physically
 //! based rendering (`Pr`, `Pm`, `Pc`, `Pcr`) are present. They become `Principled` if those fields or highlights (`Ks`,
-//! `Ns`) are present, and otherwise `Emissive` or `Diffuse`. `d` is the `opacity`. The textures are `map_Kd`, `map_Ks`,
+//! `Ns`) are present, and otherwise `Emissive` or `Diffuse`. `d` is the `opacity`. What nobody could see is opaque
+//! (`d 0`, and `Tr 1` without `d`) or no glass (`Ni 1`), with a note. The textures are `map_Kd`, `map_Ks`,
 //! `map_Ke`, `map_d`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` if its image is one). Any other
-//! `map_Bump` is a height map: white is higher than black by `-bm` times a hundredth of the image's width. A texture
-//! that cannot be read is named in [`Scene::notes`].
+//! `map_Bump` is a height map: white is higher than black by `-bm` times a hundredth of the image's width. Options may
+//! precede or follow the name of the image. A texture that cannot be read is named in [`Scene::notes`].
 //!
 //! **Lights of glTF** (`KHR_lights_punctual`) are in candela and lux, and emission is in candela per square metre. All
 //! are taken as numbers without conversion. Many programs mix these units with watts, though. So if any light is 200 or

@@ -16,13 +16,15 @@ use crate::{
 /// once. Primitive indices have 32 bits, and one bit is reserved.
 pub(super) const MAX_PRIMITIVES: usize = 1 << 31;
 
-/// The numbers of parts of a model that are left out because they are too small.
+/// The numbers of parts of a model that are left out because they are too small or the file does not have them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LeftOut {
     /// Number of triangles without area.
     pub(crate) triangles: u64,
     /// Number of points, which are spheres, whose radius is below 1e-15 m.
     pub(crate) points: u64,
+    /// Number of corners of faces that name a normal or texture coordinate that the file does not have.
+    pub(crate) attributes: u64,
 }
 
 impl LeftOut {
@@ -39,6 +41,12 @@ impl LeftOut {
             notes.push(format!(
                 "{} points with a radius below 1e-15 m are left out; scale the model up",
                 self.points
+            ));
+        }
+        if self.attributes > 0 {
+            notes.push(format!(
+                "normals or texture coordinates of {} corners are left out, which the file does not have",
+                self.attributes
             ));
         }
         notes
@@ -199,6 +207,7 @@ impl Geometry {
         let mut left_out = LeftOut {
             triangles: 0,
             points: self.push_model_spheres(model, transform, &material)?,
+            ..LeftOut::default()
         };
         for instance in &model.instances {
             let transform = *transform * instance.transform;
@@ -429,8 +438,8 @@ pub(crate) struct MeshBuilder<'g> {
     corners: Vec<[Corner; 3]>,
     /// Number of faces received so far.
     faces: u64,
-    /// Number of triangles that were left out because they have no area.
-    flat_triangles: u64,
+    /// The numbers of parts of the file that were left out.
+    pub(crate) left_out: LeftOut,
     /// Number of triangles that `geometry` had before this mesh.
     triangles_before: usize,
 }
@@ -456,7 +465,7 @@ impl<'g> MeshBuilder<'g> {
             attributes,
             corners: Vec::new(),
             faces: 0,
-            flat_triangles: 0,
+            left_out: LeftOut::default(),
         }
     }
 
@@ -480,7 +489,8 @@ impl<'g> MeshBuilder<'g> {
     /// Triangulates a polygon and adds its triangles to the scene. Each corner is a zero-based vertex index with its
     /// attributes.
     ///
-    /// Fails if an index is invalid, there are fewer than three corners, too many primitives, or too little memory.
+    /// A face of fewer than three corners has no area. Fails if an index is invalid, there are too many primitives, or too
+    /// little memory.
     pub(crate) fn push_face(
         &mut self,
         corners: impl Iterator<Item = (i64, Corner)>,
@@ -501,9 +511,8 @@ impl<'g> MeshBuilder<'g> {
         }
         let count = self.face.len();
         if count < 3 {
-            return Err(format!(
-                "face {number} has {count} corners, expected 3 or more"
-            ));
+            self.left_out.triangles += 1;
+            return Ok(());
         }
         if self.transform.mirrors() {
             self.face[1..].reverse();
@@ -514,7 +523,7 @@ impl<'g> MeshBuilder<'g> {
             let triangle = triangle.map(|corner| self.face[corner]);
             let (geometry, material) = (&mut *self.geometry, self.material);
             if !geometry.push_triangle(triangle.map(|(vertex, _)| vertex), material)? {
-                self.flat_triangles += 1;
+                self.left_out.triangles += 1;
             } else if self.attributes {
                 reserve_one(&mut self.corners)?;
                 self.corners.push(triangle.map(|(_, corner)| {
@@ -530,9 +539,8 @@ impl<'g> MeshBuilder<'g> {
         Ok(())
     }
 
-    /// Returns the number of triangles that were left out because they have no area, and the corner attributes of the
-    /// added ones (empty unless `attributes` is set). Fails if no triangle was added.
-    pub(crate) fn finish(self) -> Result<(u64, Vec<[Corner; 3]>), String> {
+    /// Returns the numbers of parts that were left out, and the corner attributes of the added triangles (empty unless `attributes` is set). Fails if no triangle was added.
+    pub(crate) fn finish(self) -> Result<(LeftOut, Vec<[Corner; 3]>), String> {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());
         }
@@ -541,6 +549,6 @@ impl<'g> MeshBuilder<'g> {
                 "has no triangle with an area; check its vertices and the scale".to_owned(),
             );
         }
-        Ok((self.flat_triangles, self.corners))
+        Ok((self.left_out, self.corners))
     }
 }

@@ -8,9 +8,9 @@ use std::{
     mem::take,
 };
 
-/// Longest line of a text file in bytes. It fits a polygon of 100,000 corners, and keeps a file without line ends from
+/// Longest line of a text file in bytes. It fits a strip of a million triangles, and keeps a file without line ends from
 /// filling the memory.
-pub(crate) const MAX_LINE_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_LINE_BYTES: u64 = 1 << 24;
 
 /// Order of the bytes in UTF-16 text.
 #[derive(Clone, Copy)]

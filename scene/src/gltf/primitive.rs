@@ -317,10 +317,10 @@ fn vertices(
 }
 
 /// Returns the vertex colors `COLOR_0` in linear RGBA, with alpha 1 if they have none; `None` if there are no colors.
-/// Fails if they are invalid.
+/// They are clamped to 0..=1, as the specification demands. Fails if they are invalid.
 fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
     let semantic = Semantic::Colors(0);
-    Ok(match attributes.components(&semantic)? {
+    let mut colors: Option<Vec<Vec4>> = match attributes.components(&semantic)? {
         Some(3) => attributes.floats::<3>(&semantic)?.map(|colors| {
             let opaque = |&[r, g, b]: &[f32; 3]| Vec4::new(r, g, b, 1.0);
             colors.iter().map(opaque).collect()
@@ -329,7 +329,11 @@ fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
             .floats::<4>(&semantic)?
             .map(|colors| colors.into_iter().map(Vec4::from_array).collect()),
         None => None,
-    })
+    };
+    for color in colors.iter_mut().flatten() {
+        *color = color.clamp(Vec4::ZERO, Vec4::ONE);
+    }
+    Ok(colors)
 }
 
 /// Returns the vertex indices of all triangles of a list, strip or fan, which `mode` selects. Without `indices` the

@@ -1,30 +1,81 @@
 //! Triangulation of polygons.
 
+use earcut::Earcut;
 use glam::{DVec2, DVec3};
 
-/// Largest number of corners of a polygon that is triangulated by ear clipping, which takes quadratic time. Larger ones
-/// become fans.
+/// Largest number of corners of a polygon that [`clip_ears`] triangulates, in quadratic time. It keeps corners on
+/// straight edges, which larger polygons lose; a neighbor that has them could show a crack there.
 const MAX_CORNERS: usize = 1024;
 
-/// Triangulates a polygon. Replaces the content of `into` by two fewer triangles than there are corners, as indices of
-/// corners with the polygon's winding.
+/// Largest number of pairs of edges that [`is_simple`] tests.
+const MAX_TESTS: usize = 1 << 26;
+
+/// Triangulates a polygon. Replaces the content of `into` by triangles, as indices of corners with the polygon's
+/// winding: two fewer than there are corners, except for large polygons with corners on straight edges.
 ///
 /// If the fan from the first corner covers the polygon exactly, as for convex polygons, that is the result. Otherwise
-/// ears are clipped (G. H. Meisters 1975, "Polygons have ears").
+/// ears are clipped (G. H. Meisters 1975, "Polygons have ears"). Large polygons whose edges cross stay fans.
 pub(crate) fn triangles(corners: impl ExactSizeIterator<Item = DVec3>, into: &mut Vec<[usize; 3]>) {
     let count = corners.len();
     into.clear();
     into.extend((1..count.saturating_sub(1)).map(|second| [0, second, second + 1]));
-    if !(4..=MAX_CORNERS).contains(&count) {
+    if count < 4 {
         return;
     }
     let corners: Vec<DVec3> = corners.collect();
     let flat = flattened(&corners);
     let dented = |&[a, b, c]: &[usize; 3]| turn(flat[a], flat[b], flat[c]) < 0.0;
-    if into.iter().any(dented) {
-        into.clear();
-        clip_ears(&flat, into);
+    if !into.iter().any(dented) {
+        return;
     }
+    if count > MAX_CORNERS && !is_simple(&flat) {
+        return;
+    }
+    into.clear();
+    if count <= MAX_CORNERS {
+        return clip_ears(&flat, into);
+    }
+    let mut found: Vec<usize> = Vec::new();
+    let points = flat.iter().map(|point| point.to_array());
+    Earcut::new().earcut(points, &[], &mut found);
+    // The triangles of the library may have the other winding.
+    into.extend(found.as_chunks::<3>().0.iter().map(|&[a, b, c]| {
+        match turn(flat[a], flat[b], flat[c]) < 0.0 {
+            true => [a, c, b],
+            false => [a, b, c],
+        }
+    }));
+}
+
+/// Returns whether no two edges of a polygon cross. Returns `false` also if that takes too long to find out, which needs
+/// ten thousand edges beside each other.
+fn is_simple(flat: &[DVec2]) -> bool {
+    let ends = |edge: usize| [flat[edge], flat[(edge + 1) % flat.len()]];
+    let size = flat.iter().copied().reduce(DVec2::max).unwrap_or_default()
+        - flat.iter().copied().reduce(DVec2::min).unwrap_or_default();
+    // The sweep goes along the longer side, where fewer edges are beside each other.
+    let axis = usize::from(size.y > size.x);
+    let first = |edge: usize| ends(edge)[0][axis].min(ends(edge)[1][axis]);
+    let last = |edge: usize| ends(edge)[0][axis].max(ends(edge)[1][axis]);
+    let mut order: Vec<usize> = (0..flat.len()).collect();
+    order.sort_by(|&one, &other| first(one).total_cmp(&first(other)));
+    let mut beside: Vec<usize> = Vec::new();
+    let mut tests = 0;
+    for edge in order {
+        let from = first(edge);
+        beside.retain(|&other| last(other) >= from);
+        tests += beside.len();
+        if tests > MAX_TESTS || beside.iter().any(|&other| cross(ends(edge), ends(other))) {
+            return false;
+        }
+        beside.push(edge);
+    }
+    true
+}
+
+/// Returns whether two edges cross in a point inside both.
+fn cross([a, b]: [DVec2; 2], [c, d]: [DVec2; 2]) -> bool {
+    turn(a, b, c) * turn(a, b, d) < 0.0 && turn(c, d, a) * turn(c, d, b) < 0.0
 }
 
 /// Projects a polygon along the coordinate axis closest to its normal, and mirrors it if needed so that it is

@@ -8,6 +8,7 @@ mod statements;
 use std::{
     collections::{BTreeSet, HashMap},
     io::BufRead,
+    iter,
     mem::take,
     path::Path,
 };
@@ -16,7 +17,7 @@ use glam::{DAffine3, Vec2, Vec3, Vec4};
 
 use self::{
     mtl::Libraries,
-    statements::{FaceCorner, NotShown, Statement},
+    statements::{Attribute, FaceCorner, NotShown, Statement},
 };
 use crate::{
     builder::geometry::{self, MeshBuilder, check_finite},
@@ -75,23 +76,33 @@ pub(crate) fn read_mesh(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Re
             for corner in corners {
                 let mut at = geometry::Corner::BARE;
                 if mesh.attributes {
-                    if let Some(number) = corner.normal_index(normals.len())? {
+                    let (normal, uv) = (
+                        corner.normal_index(normals.len()),
+                        corner.uv_index(uvs.len()),
+                    );
+                    if let Some(number) = normal.index() {
                         at.normal = normals[number];
                     }
-                    if let Some(number) = corner.uv_index(uvs.len())? {
+                    if let Some(number) = uv.index() {
                         at.uv = uvs[number];
                     }
+                    let is_missing = normal == Attribute::Missing || uv == Attribute::Missing;
+                    mesh.left_out.attributes += u64::from(is_missing);
                 }
                 face.push((corner.vertex as i64, at));
             }
             mesh.push_face(face.iter().copied())
         }
+        Statement::FaceOfNothing => mesh.push_face(iter::empty()),
         _ => Ok(()),
     })
 }
 
 /// Maximum number of missing materials that a warning lists by name; further ones are not mentioned.
 const MAX_LISTED: usize = 8;
+
+/// Cosine below which a face at a position faces the opposite of the others.
+const OPPOSED: f32 = -0.95;
 
 /// The source of a corner's shading normal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,8 +155,8 @@ struct ObjBuilder {
     material: usize,
     /// Smoothing group of the faces that follow; 0 means flat.
     smoothing: u32,
-    /// Area-weighted sum of face normals, by zero-based position index and smoothing group.
-    around: HashMap<(u32, u32), Vec3>,
+    /// The faces around each position, by zero-based position index and smoothing group.
+    around: HashMap<(u32, u32), Around>,
     /// Number of faces read so far.
     faces: u64,
     /// Whether the file has lines.
@@ -181,6 +192,40 @@ impl Recent {
         uv: None,
         normal: Normal::Flat,
     };
+}
+
+/// Sums over the normals of the faces around a position, each as long as twice the area of its face.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    sum: Vec3,
+    /// Sum of the normals, each turned to the side of the first one.
+    one_sided: Vec3,
+    /// Sum of the lengths.
+    length: f32,
+    /// Sum of the lengths of normals opposed to the others.
+    opposed: f32,
+}
+
+impl Around {
+    fn add(&mut self, normal: Vec3) {
+        let length = normal.length();
+        let along = normal.dot(self.one_sided);
+        if along < OPPOSED * length * self.one_sided.length() {
+            self.opposed += length;
+        }
+        self.sum += normal;
+        self.length += length;
+        self.one_sided += if along < 0.0 { -normal } else { normal };
+    }
+
+    /// Returns the sum. If the faces are stored twice, once for each side, their sums cancel: then it is the sum of one
+    /// side.
+    fn normal(self) -> Vec3 {
+        match self.opposed > 0.25 * self.length {
+            true => self.one_sided,
+            false => self.sum,
+        }
+    }
 }
 
 impl ObjBuilder {
@@ -239,6 +284,10 @@ impl ObjBuilder {
                 self.uvs.push(uv);
             }
             Statement::Face(corners) => self.face(corners)?,
+            Statement::FaceOfNothing => {
+                let text = "left out: {} that name vertex 0, which does not exist";
+                self.model.note_count(text, ["face", "faces"], 1);
+            }
             Statement::Smoothing(group) => self.smoothing = group,
             Statement::NotShown(kind) => {
                 self.has_lines |= matches!(kind, NotShown::Line);
@@ -277,28 +326,40 @@ impl ObjBuilder {
         material
     }
 
-    /// Triangulates a face and adds it to the mesh of the current material. Fails if it has fewer than three corners,
-    /// an index is invalid, or memory does not suffice.
+    /// Triangulates a face and adds it to the mesh of the current material. A face of fewer than three corners is left
+    /// out, with a warning. Fails if memory does not suffice.
     fn face(&mut self, corners: &[FaceCorner]) -> Result<(), String> {
-        self.faces += 1;
         if corners.len() < 3 {
-            return Err(format!(
-                "face {} has {} corners, expected 3 or more",
-                self.faces,
-                corners.len()
-            ));
+            let names = ["face", "faces"];
+            let text = "left out: {} of fewer than three corners";
+            self.model.note_count(text, names, 1);
+            return Ok(());
         }
+        self.faces += 1;
         let mut keys = take(&mut self.keys);
         keys.clear();
+        let (mut lost_normals, mut lost_uvs) = (0, 0);
         for corner in corners {
-            let normal = match corner.normal_index(self.normals.len())? {
-                Some(number) => Normal::Given(number as u32),
-                None if self.smoothing != 0 => Normal::Smooth(self.smoothing),
-                None => Normal::Flat,
+            let normal = match corner.normal_index(self.normals.len()) {
+                Attribute::At(number) => Normal::Given(number as u32),
+                named => {
+                    lost_normals += u64::from(named == Attribute::Missing);
+                    match self.smoothing {
+                        0 => Normal::Flat,
+                        group => Normal::Smooth(group),
+                    }
+                }
             };
-            let uv = corner.uv_index(self.uvs.len())?;
-            let uv = uv.map(|number| number as u32);
+            let uv = corner.uv_index(self.uvs.len());
+            lost_uvs += u64::from(uv == Attribute::Missing);
+            let uv = uv.index().map(|number| number as u32);
             keys.push((corner.vertex as u32, uv, normal));
+        }
+        for (count, what) in [(lost_normals, "normals"), (lost_uvs, "texture coordinates")] {
+            if count > 0 {
+                let text = format!("left out: {what} of {{}}, which the file does not have");
+                self.model.note_count(&text, ["corner", "corners"], count);
+            }
         }
         // One corner without a normal makes the whole face flat.
         let flat = keys.iter().any(|key| key.2 == Normal::Flat);
@@ -313,7 +374,7 @@ impl ObjBuilder {
             let normal = (b - a).cross(c - a);
             for corner in triangle {
                 if let (vertex, _, Normal::Smooth(group)) = keys[corner] {
-                    *self.around.entry((vertex, group)).or_default() += normal;
+                    self.around.entry((vertex, group)).or_default().add(normal);
                 }
             }
         }
@@ -386,8 +447,7 @@ impl ObjBuilder {
                     Normal::Smooth(group) => self
                         .around
                         .get(&(vertex, group))
-                        .copied()
-                        .unwrap_or_default(),
+                        .map_or(Vec3::ZERO, |around| around.normal()),
                     Normal::Flat => Vec3::ZERO,
                 };
                 mesh.normals = Some(part.normals.iter().zip(&part.sources).map(normal).collect());

@@ -26,6 +26,13 @@ use crate::{
 const TEXTURES: [&str; 3] = ["disp", "decal", "refl"];
 /// Statements with a parameter that is not shown: sheen, anisotropy and its rotation, and the color of transmission.
 const PARAMETERS: [&str; 4] = ["Ps", "aniso", "anisor", "Tf"];
+/// Options of texture statements that may follow the file name.
+const OPTIONS: [&str; 12] = [
+    "-s", "-o", "-t", "-bm", "-mm", "-clamp", "-blendu", "-blendv", "-boost", "-cc", "-imfchan",
+    "-texres",
+];
+/// Index of refraction below which glass is invisible.
+const LEAST_GLASS: f32 = 1.001;
 /// Singular and plural of the objects that warnings of this module count.
 const MATERIALS: [&str; 2] = ["material", "materials"];
 
@@ -48,24 +55,38 @@ impl Libraries {
     /// Reads the libraries of a `mtllib` statement that were not read before, and returns their materials with their
     /// names. `names` is one file name, which may contain spaces, or several names separated by spaces.
     ///
-    /// A missing library is a warning in `model`. Fails if a name leads out of the folder or a library is malformed.
+    /// A missing library, or one outside of the folder, is a warning in `model`. Fails if a library is malformed.
     pub(crate) fn read(
         &mut self,
         names: &str,
         model: &mut Model,
     ) -> Result<Vec<(String, ModelMaterial)>, String> {
+        let names = unquoted(names);
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
         // A single name that contains spaces is more common than two names.
-        let whole = self.relative_paths.file(names)?;
-        let files = if whole.exists() {
-            vec![whole]
-        } else {
-            let each = names
-                .split_whitespace()
-                .map(|name| self.relative_paths.file(name));
-            each.collect::<Result<_, _>>()?
+        let whole = self.relative_paths.find_by_last_component(names);
+        let files = match whole {
+            Ok(path) if path.is_file() => vec![Ok(path)],
+            whole if names.contains(['/', '\\']) && !names.contains(char::is_whitespace) => {
+                vec![whole]
+            }
+            _ => {
+                let each = names.split_whitespace();
+                each.map(|name| self.relative_paths.find_by_last_component(name))
+                    .collect()
+            }
         };
         let mut materials = Vec::new();
-        for path in files {
+        for file in files {
+            let path = match file {
+                Ok(path) => path,
+                Err(problem) => {
+                    model.note(format!("its materials are missing: {problem}"));
+                    continue;
+                }
+            };
             if !path.exists() {
                 model.note(format!(
                     "{}: does not exist; its materials are missing",
@@ -116,7 +137,7 @@ fn library(
     materials.extend(
         written
             .into_iter()
-            .map(|(name, written)| (name.clone(), written.material(name))),
+            .map(|(name, written)| (name.clone(), written.material(name, model))),
     );
     Ok(())
 }
@@ -332,8 +353,8 @@ impl MtlMaterial {
     }
 
     /// Converts the statements to a material with this name, of the type `Dielectric`, `Principled`, `Emissive` or
-    /// `Diffuse`.
-    fn material(mut self, name: String) -> ModelMaterial {
+    /// `Diffuse`. A material that nobody could see is opaque instead, with a warning in `model`.
+    fn material(mut self, name: String, model: &mut Model) -> ModelMaterial {
         let has = |parameter| self.maps.textures.contains_key(&parameter);
         // Exporters write black beside a texture; multiplying by it would hide the texture.
         let tinted = |color: Option<Vec3>, otherwise: Vec3, parameter| match color {
@@ -371,9 +392,13 @@ impl MtlMaterial {
             ..Principled::default()
         };
         let most = self.specular.max_element();
+        if matches!(self.illumination, 4 | 6 | 7 | 9) && !physical && self.ior < LEAST_GLASS {
+            let text = "shown as a surface: {} of glass that `Ni 1` would make invisible";
+            model.note_count(text, MATERIALS, 1);
+        }
         let surface = match self.illumination {
             // The illumination models for glass.
-            4 | 6 | 7 | 9 if !physical => Surface::Dielectric {
+            4 | 6 | 7 | 9 if !physical && self.ior >= LEAST_GLASS => Surface::Dielectric {
                 ior: self.ior,
                 absorption: Absorption::NONE,
             },
@@ -402,7 +427,19 @@ impl MtlMaterial {
                 one_sided: false,
             },
         };
+        // Several programs write `Tr 1` or `d 0` for opaque.
         self.maps.opacity = self.opacity.unwrap_or(1.0 - self.transparency);
+        let is_glass = matches!(surface, Surface::Dielectric { .. });
+        if self.maps.opacity == 0.0 && !is_glass {
+            self.maps.opacity = 1.0;
+            let statement = if self.opacity.is_some() {
+                "d 0"
+            } else {
+                "Tr 1"
+            };
+            let text = format!("shown opaque: {{}} that `{statement}` would make invisible");
+            model.note_count(&text, MATERIALS, 1);
+        }
         let textures = &mut self.maps.textures;
         match surface {
             Surface::Principled(_) => {}
@@ -440,7 +477,8 @@ struct TextureOptions<'c> {
 }
 
 impl<'c> TextureOptions<'c> {
-    /// Parses the text of a texture statement after its keyword. Unknown options are skipped with their values.
+    /// Parses the text of a texture statement after its keyword. Options may precede or follow the name, which may be in
+    /// quotes. Unknown options are skipped with their values.
     fn parse(code: &'c str) -> TextureOptions<'c> {
         let mut options = TextureOptions {
             file: code,
@@ -466,28 +504,61 @@ impl<'c> TextureOptions<'c> {
                 numbers.push(number);
                 options.file = rest;
             }
-            match (option, &numbers[..]) {
-                ("-s", &[u, ref rest @ ..]) => {
-                    options.scale = Vec2::new(u, rest.first().copied().unwrap_or(1.0));
-                }
-                ("-o", &[u, ref rest @ ..]) => {
-                    options.offset = Vec2::new(u, rest.first().copied().unwrap_or(0.0));
-                }
-                ("-bm", &[scale, ..]) => options.bump_scale = scale.clamp(-100.0, 100.0),
-                (_, []) => {
-                    // The option has a word instead of numbers: `-clamp on`.
-                    if let Some((word, rest)) = next(options.file) {
-                        if option == "-clamp" && word == "on" {
-                            options.wrap = Wrap::Clamp;
-                        }
-                        options.file = rest;
-                    }
-                }
-                _ => {}
+            let has_word = numbers.is_empty();
+            if let Some((word, rest)) = next(options.file).filter(|_| has_word) {
+                options.apply(option, &[], word);
+                options.file = rest;
+            } else {
+                options.apply(option, &numbers, "");
             }
         }
+        // The first option after the name ends it.
+        let mut words = options.file.match_indices(" -");
+        let after = words.find(|&(at, _)| {
+            let option = options.file[at..].split_whitespace().next();
+            option.is_some_and(|option| OPTIONS.contains(&option))
+        });
+        if let Some((at, _)) = after {
+            let mut words = options.file[at..].split_whitespace().peekable();
+            options.file = &options.file[..at];
+            while let Some(option) = words.next() {
+                let values: Vec<&str> =
+                    std::iter::from_fn(|| words.next_if(|word| !OPTIONS.contains(word))).collect();
+                let numbers: Vec<f32> = values.iter().map_while(|word| word.parse().ok()).collect();
+                options.apply(option, &numbers, values.first().unwrap_or(&""));
+            }
+        }
+        options.file = unquoted(options.file);
         options
     }
+
+    /// Applies an option with its numbers or, if it has none, its word. Unknown options do nothing.
+    fn apply(&mut self, option: &str, numbers: &[f32], word: &str) {
+        let valid = |number: &f32| number.abs() <= 1e8;
+        if !numbers.iter().all(valid) {
+            return;
+        }
+        match (option, numbers) {
+            ("-s", &[u, ref rest @ ..]) => {
+                self.scale = Vec2::new(u, rest.first().copied().unwrap_or(1.0));
+            }
+            ("-o", &[u, ref rest @ ..]) => {
+                self.offset = Vec2::new(u, rest.first().copied().unwrap_or(0.0));
+            }
+            ("-bm", &[scale, ..]) => self.bump_scale = scale.clamp(-100.0, 100.0),
+            ("-clamp", []) if word == "on" => self.wrap = Wrap::Clamp,
+            _ => {}
+        }
+    }
+}
+
+/// Returns a file name without the quotes around it and white space beside them.
+fn unquoted(name: &str) -> &str {
+    let name = name.trim();
+    let inside = name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'));
+    inside.unwrap_or(name)
 }
 
 /// Parses the values of the statement `code` as a color: one (grey) or three finite numbers in linear sRGB, or in CIE

@@ -21,6 +21,8 @@ pub(crate) enum Statement<'l> {
     Uv(Vec2),
     /// `f`: the corners of a polygon; there may be fewer than three.
     Face(&'l [FaceCorner<'l>]),
+    /// `f` with a vertex index of 0, which names nothing: it cannot be shown.
+    FaceOfNothing,
     /// `usemtl`: the name of the material of the faces that follow.
     Material(&'l str),
     /// `mtllib`: one or more names of MTL files, as one string separated by spaces.
@@ -51,36 +53,46 @@ pub(crate) struct FaceCorner<'l> {
 }
 
 impl FaceCorner<'_> {
-    /// Returns the zero-based index of the corner's normal, or `None` if the corner has none.
-    ///
-    /// `count` is the number of normals read so far. Fails if the text in the file is not a valid index below `count`.
-    pub(crate) fn normal_index(&self, count: usize) -> Result<Option<usize>, String> {
-        number_of(self.normal, count, ["normal", "normals"])
+    /// Returns the zero-based index of the corner's normal below `count`, the number of normals read so far.
+    pub(crate) fn normal_index(&self, count: usize) -> Attribute {
+        attribute(self.normal, count)
     }
 
-    /// Returns the zero-based index of the corner's texture coordinate, or `None` if the corner has none.
-    ///
-    /// `count` is the number of texture coordinates read so far. Fails if the text in the file is not a valid index
-    /// below `count`.
-    pub(crate) fn uv_index(&self, count: usize) -> Result<Option<usize>, String> {
-        number_of(
-            self.uv,
-            count,
-            ["texture coordinate", "texture coordinates"],
-        )
+    /// Returns the zero-based index of the corner's texture coordinate below `count`, the number of texture coordinates
+    /// read so far.
+    pub(crate) fn uv_index(&self, count: usize) -> Attribute {
+        attribute(self.uv, count)
     }
 }
 
-/// Resolves an optional OBJ index `word` to a zero-based index below `count`; `None` stays `None`. Fails if the word is
-/// not a valid index. `names` are the singular and plural of what it refers to.
-fn number_of(word: Option<&str>, count: usize, names: [&str; 2]) -> Result<Option<usize>, String> {
-    let Some(word) = word else { return Ok(None) };
-    index(word, count, names).map(Some).map_err(|problem| {
-        problem.unwrap_or_else(|| {
-            let (word, one) = (excerpt(word), names[0]);
-            format!("found `{word}`, expected the number of a {one}")
-        })
-    })
+/// What a corner names as its normal or texture coordinate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    /// Nothing.
+    None,
+    /// A zero-based index.
+    At(usize),
+    /// Something that the file does not have.
+    Missing,
+}
+
+impl Attribute {
+    /// Returns the index, if there is one.
+    pub(crate) fn index(self) -> Option<usize> {
+        match self {
+            Attribute::At(index) => Some(index),
+            Attribute::None | Attribute::Missing => None,
+        }
+    }
+}
+
+/// Resolves an optional OBJ index `word` to a zero-based index below `count`.
+fn attribute(word: Option<&str>, count: usize) -> Attribute {
+    match word.map(|word| index(word, count)) {
+        None => Attribute::None,
+        Some(Ok(index)) => Attribute::At(index),
+        Some(Err(_)) => Attribute::Missing,
+    }
 }
 
 /// Reads a whole OBJ file and calls `take` for each statement. Fails if a statement is invalid or `take` fails; the
@@ -176,20 +188,30 @@ fn read_words<'l>(
         }
         Some("f") => {
             let mut corners = Vec::with_capacity(4);
+            let mut names_nothing = false;
             for word in words {
                 let slash = word.bytes().position(|byte| byte == b'/');
                 let (first, rest) = word.split_at(slash.unwrap_or(word.len()));
                 let mut parts = rest.split('/').skip(1);
-                let vertex =
-                    index(first, *vertex_count, ["vertex", "vertices"]).map_err(|problem| {
-                        match problem {
-                            Some(problem) => problem,
-                            None => format!(
-                                "found corner `{}`, expected the number of a vertex",
-                                excerpt(word)
-                            ),
-                        }
-                    })?;
+                let count = *vertex_count;
+                let vertex = match index(first, count) {
+                    Ok(vertex) => vertex,
+                    Err(Some(0)) => {
+                        names_nothing = true;
+                        continue;
+                    }
+                    Err(Some(index)) => {
+                        return Err(format!(
+                            "a face names vertex {index}, but there are {count} vertices before it"
+                        ));
+                    }
+                    Err(None) => {
+                        return Err(format!(
+                            "found corner `{}`, expected the number of a vertex",
+                            excerpt(word)
+                        ));
+                    }
+                };
                 let mut given = || parts.next().filter(|part| !part.is_empty());
                 corners.push(FaceCorner {
                     vertex,
@@ -197,7 +219,10 @@ fn read_words<'l>(
                     normal: given(),
                 });
             }
-            take(Statement::Face(&corners))
+            take(match names_nothing {
+                true => Statement::FaceOfNothing,
+                false => Statement::Face(&corners),
+            })
         }
         Some("usemtl") => take(Statement::Material(rest(code, "usemtl"))),
         Some("mtllib") => take(Statement::Libraries(rest(code, "mtllib"))),
@@ -235,11 +260,10 @@ fn numbers<'a>(
     }
 }
 
-/// Converts an OBJ index (from 1, or from -1 backwards) to a zero-based one below `count`. The last argument is the
-/// singular and plural of what it refers to.
+/// Converts an OBJ index (from 1, or from -1 backwards) to a zero-based one below `count`.
 ///
-/// Fails with a message if it is out of range, and with `None` if the word is not an integer.
-fn index(word: &str, count: usize, [one, many]: [&str; 2]) -> Result<usize, Option<String>> {
+/// Fails with the index if it is 0 or out of range, and with `None` if the word is not an integer.
+fn index(word: &str, count: usize) -> Result<usize, Option<i64>> {
     let index: i64 = word.parse().map_err(|_| None)?;
     let count = count as i64;
     let from_zero = if index > 0 {
@@ -248,9 +272,7 @@ fn index(word: &str, count: usize, [one, many]: [&str; 2]) -> Result<usize, Opti
         count.saturating_add(index)
     };
     if index == 0 || !(0..count).contains(&from_zero) {
-        return Err(Some(format!(
-            "a face names {one} {index}, but there are {count} {many} before it"
-        )));
+        return Err(Some(index));
     }
     Ok(from_zero as usize)
 }

@@ -33,6 +33,8 @@ pub(crate) struct PlyFile<R> {
     pub(crate) images: Vec<String>,
     /// Whether faces have colors, texture coordinates or image indices of their own.
     pub(crate) has_face_attributes: bool,
+    /// Whether faces have texture coordinates of their own.
+    pub(crate) has_face_uvs: bool,
     /// Whether vertices have at least one component of a normal.
     pub(crate) has_normals: bool,
     /// Whether vertices have at least one texture coordinate.
@@ -50,7 +52,8 @@ impl<R: BufRead> PlyFile<R> {
             line_end,
             header_lines: text.lines().count() as u64,
             images: header::images(&text),
-            has_face_attributes: header::has_face_attributes(&header),
+            has_face_attributes: header::has_face_property(&header, &Face::OWN),
+            has_face_uvs: header::has_face_property(&header, &["texcoord"]),
             has_normals: header::has_vertex_property(&header, &Vertex::NORMAL),
             has_uvs: header::has_vertex_property(&header, &Vertex::UV),
             header,
@@ -187,9 +190,10 @@ impl<R: BufRead> Elements<'_, R> {
         let mut line = String::new();
         for done in 0..self.element.count {
             let element = match self.encoding {
-                Encoding::Ascii => self
-                    .next_line(&mut line)
-                    .and_then(|()| parser.read_ascii_element(&line, self.element)),
+                Encoding::Ascii => self.next_line(&mut line).and_then(|()| {
+                    let element = parser.read_ascii_element(&line, self.element);
+                    element.or_else(|_| parser.read_ascii_element(&plain(&line), self.element))
+                }),
                 Encoding::BinaryBigEndian => {
                     parser.read_big_endian_element(self.reader, self.element)
                 }
@@ -257,4 +261,14 @@ impl<R: BufRead> Elements<'_, R> {
             _ => format!("`{name}` {}: {}", done + 1, excerpt(&error.to_string())),
         }
     }
+}
+
+/// Returns a line with its numbers written so that the parser reads them, such as `5` instead of `5.`.
+fn plain(line: &str) -> String {
+    let words = line.split_whitespace();
+    let words = words.map(|word| match word.parse::<f64>() {
+        Ok(number) if word.contains('.') => format!("{number:?}"),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

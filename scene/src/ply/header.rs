@@ -19,6 +19,16 @@ use crate::{
 /// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
+/// First words of the lines of a header, besides `ply`.
+const KEYWORDS: [&str; 6] = [
+    "format",
+    "comment",
+    "obj_info",
+    "element",
+    "property",
+    "end_header",
+];
+
 /// Reads the lines up to and including `end_header`, and skips a UTF-8 byte order mark. Returns the lines with `\n` at
 /// their ends, and the byte that ends lines in this file.
 ///
@@ -45,7 +55,14 @@ pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
         line.clear();
         let read = limited.read_until(end, &mut line).map_err(unread)?;
         let start = text.len();
-        text.push_str(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
+        let found = String::from_utf8_lossy(&line);
+        let found = found.trim();
+        // Some programs write comments without the word.
+        let keyword = found.split_whitespace().next().unwrap_or_default();
+        if start > 0 && !KEYWORDS.contains(&keyword) && read > 0 {
+            text.push_str("comment ");
+        }
+        text.push_str(found);
         text.push('\n');
         if start == 0 && text.trim_end() != "ply" {
             return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
@@ -81,11 +98,11 @@ pub(crate) fn images(text: &str) -> Vec<String> {
     named.filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns `true` if faces have colors, texture coordinates or image indices of their own.
-pub(crate) fn has_face_attributes(header: &Header) -> bool {
+/// Returns `true` if faces have a property with one of these names.
+pub(crate) fn has_face_property(header: &Header, names: &[&str]) -> bool {
     header.elements.get("face").is_some_and(|face| {
-        let mut names = face.properties.keys();
-        names.any(|name| Face::OWN.contains(&name.as_str()))
+        let mut found = face.properties.keys();
+        found.any(|name| names.contains(&name.as_str()))
     })
 }
 

@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-use glam::{DAffine3, Vec2, Vec3, Vec4};
+use glam::{DAffine3, Vec2, Vec3};
 
 use self::{
     element::{Element, Face, Vertex},
@@ -43,6 +43,7 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
     let when = |condition: bool, count: usize| if condition { count } else { 0 };
     let mut builder = PlyBuilder {
         has_face_attributes: file.has_face_attributes,
+        has_face_uvs: file.has_face_uvs,
         images: file.images.len(),
         shared: Vertices {
             positions: vec_with_capacity(vertices)?,
@@ -56,7 +57,10 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
         ..PlyBuilder::default()
     };
     file.read(|element| match element {
-        Element::Vertex(vertex) => builder.shared.push(vertex),
+        Element::Vertex(vertex) => {
+            builder.brightest = builder.brightest.max(vertex.color.max_element());
+            builder.shared.push(vertex)
+        }
         Element::Face(face) => builder.face(face),
     })?;
     let mut model = builder.model(&file.images, &mut RelativePaths::new(folder))?;
@@ -101,7 +105,8 @@ struct Vertices {
     normals: Vec<Vec3>,
     /// Empty unless `has_uvs`.
     uvs: Vec<[f32; 2]>,
-    colors: Vec<Vec4>,
+    /// sRGB-encoded, with the white of the file; see [`PlyBuilder::white`].
+    colors: Vec<Vec3>,
     /// Whether vertices have normals.
     has_normals: bool,
     /// Whether vertices have texture coordinates.
@@ -134,6 +139,12 @@ struct PlyBuilder {
     parts: BTreeMap<Option<usize>, PlyPart>,
     /// Number of faces read so far.
     faces: u64,
+    /// Number of faces of fewer than three corners, which are left out.
+    short_faces: u64,
+    /// Whether faces have texture coordinates of their own.
+    has_face_uvs: bool,
+    /// Largest component of the colors so far.
+    brightest: f32,
     /// Zero-based vertex indices of the face that is being added.
     corners: Vec<u32>,
     /// Triangles of the face that is being added, as indices into `corners`.
@@ -156,7 +167,7 @@ impl Vertices {
         }
         if vertex.color.is_finite() || !self.colors.is_empty() {
             reserve_one(&mut self.colors)?;
-            self.colors.push(linear_color(vertex.color));
+            self.colors.push(vertex.color);
         }
         Ok(())
     }
@@ -186,14 +197,15 @@ impl Vertices {
         let own = from.colors.get(vertex).copied();
         if own.is_some() || color.is_finite() {
             reserve_one(&mut self.colors)?;
-            self.colors.push(own.unwrap_or_else(|| linear_color(color)));
+            self.colors.push(own.unwrap_or(color));
         }
         Ok(number)
     }
 
     /// Makes a mesh of the vertices and these triangles. It has normals and texture coordinates if at least one vertex
-    /// has them, and colors if all vertices have one.
-    fn mesh(self, triangles: Vec<[u32; 3]>) -> ModelMesh {
+    /// has them, and colors if all vertices have one. `white` is the value that means 1 in a color. Fails if memory does
+    /// not suffice.
+    fn mesh(self, triangles: Vec<[u32; 3]>, white: f32) -> Result<ModelMesh, String> {
         let Vertices {
             positions,
             normals,
@@ -203,14 +215,21 @@ impl Vertices {
         } = self;
         let known = |normals: &Vec<Vec3>| normals.iter().any(|normal| !normal.is_nan());
         let laid = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().any(|uv| !uv.is_nan());
-        ModelMesh {
+        let colors = if !colors.is_empty() && colors.len() == positions.len() {
+            let mut linear = vec_with_capacity(colors.len())?;
+            linear.extend(colors.iter().map(|&color| linear_color(color / white)));
+            Some(linear)
+        } else {
+            None
+        };
+        Ok(ModelMesh {
             normals: Some(normals).filter(known),
             uvs: Some(uvs).filter(laid),
-            colors: Some(colors).filter(|colors| colors.len() == positions.len()),
+            colors,
             positions,
             triangles,
             ..ModelMesh::default()
-        }
+        })
     }
 }
 
@@ -218,15 +237,13 @@ impl PlyBuilder {
     /// Triangulates a face and adds it to `triangles` or, if faces have attributes of their own, to the part of its
     /// image.
     ///
-    /// Fails if the face has fewer than three corners, an index is invalid, or memory does not suffice.
+    /// A face of fewer than three corners is left out. Fails if an index is invalid or memory does not suffice.
     fn face(&mut self, face: &Face) -> Result<(), String> {
         self.faces += 1;
         let faces = self.faces;
         if face.corners.len() < 3 {
-            let count = face.corners.len();
-            return Err(format!(
-                "face {faces} has {count} corners, expected 3 or more"
-            ));
+            self.short_faces += 1;
+            return Ok(());
         }
         let count = self.shared.positions.len();
         let known = 0..count.min(u32::MAX as usize) as i64;
@@ -258,8 +275,11 @@ impl PlyBuilder {
             }
             return Ok(());
         }
+        self.brightest = self.brightest.max(face.color.max_element());
         let image = usize::try_from(face.image).ok();
-        let image = image.filter(|&image| image < self.images);
+        // A face without texture coordinates shows no image.
+        let laid = !(self.has_face_uvs && face.uvs.is_empty()) || self.shared.has_uvs;
+        let image = image.filter(|&image| image < self.images && laid);
         let part = self.parts.entry(image).or_default();
         for (corner, vertex) in self.corners.iter_mut().enumerate() {
             let uv = face.uvs.get(corner).copied();
@@ -273,6 +293,16 @@ impl PlyBuilder {
         Ok(())
     }
 
+    /// Returns the value that means 1 in a color. Numbers that are not bytes are 0 to 1 in most files, and in others 0 to
+    /// 255 or 65535, which shows at the brightest.
+    fn white(&self) -> f32 {
+        match self.brightest {
+            ..2.0 => 1.0,
+            2.0..256.0 => 255.0,
+            _ => 65535.0,
+        }
+    }
+
     /// Makes a model of everything received. `images` are the names of its images, which `relative_paths` looks up.
     /// Fails if there are no faces; an image that cannot be read is only a warning.
     fn model(
@@ -280,6 +310,7 @@ impl PlyBuilder {
         images: &[String],
         relative_paths: &mut RelativePaths,
     ) -> Result<Model, String> {
+        let white = self.white();
         if !self.has_face_attributes {
             let whole = PlyPart {
                 vertices: self.shared,
@@ -294,8 +325,10 @@ impl PlyBuilder {
             return Err("has no faces, expected at least one triangle".to_owned());
         }
         let mut model = Model::default();
+        let text = "left out: {} of fewer than three corners";
+        model.note_count(text, ["face", "faces"], self.short_faces);
         for (image, part) in self.parts {
-            let mut mesh = part.vertices.mesh(part.triangles);
+            let mut mesh = part.vertices.mesh(part.triangles, white)?;
             for left_out in mesh.normalize_attributes() {
                 let text = format!("not used: {left_out} that are not finite, of {{}}");
                 model.note_count(&text, ["mesh", "meshes"], 1);

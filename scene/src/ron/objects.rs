@@ -215,11 +215,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         let transform = read_transform(source, object, scale, rotate, translate)?;
         let mut builder = MeshBuilder::new(&mut self.geometry, transform, material, attributes);
         let result = model_file::read_mesh(&path, &mut builder).and_then(|()| builder.finish());
-        let (flat, corners) = result.map_err(|problem| {
+        let (left_out, corners) = result.map_err(|problem| {
             let problem = format!("{}: {problem}", display_path(&path));
             source.error(object, written.file, problem)
         })?;
-        self.note_flat(object, flat);
+        self.note_left_out(object, left_out);
         Ok(corners)
     }
 

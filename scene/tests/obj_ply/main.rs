@@ -4,6 +4,7 @@ mod binary;
 mod encodings;
 mod faces;
 mod features;
+mod forgiving;
 mod left_out;
 mod materials;
 
