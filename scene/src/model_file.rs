@@ -86,6 +86,7 @@ impl ModelFile {
             }
         };
         model.finish_notes();
+        model.separate_back_to_back()?;
         model.merge_meshes()?;
         Ok(model)
     }

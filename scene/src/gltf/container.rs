@@ -57,7 +57,10 @@ impl File {
     pub(super) fn open(path: &Path) -> Result<File, String> {
         let mut bytes = Vec::new();
         append_file(path, &["gltf", "glb"], u64::MAX, &mut bytes)?;
-        let (text, mut binary) = if file_type(path) == "glb" || bytes.starts_with(MAGIC) {
+        // Some files have the other extension.
+        let is_text = bytes.trim_ascii_start().starts_with(b"{");
+        let is_binary = bytes.starts_with(MAGIC) || (file_type(path) == "glb" && !is_text);
+        let (text, mut binary) = if is_binary {
             let (text, binary) = chunks(&bytes)?;
             (text, binary.map(<[u8]>::to_vec))
         } else {

@@ -3,6 +3,7 @@
 //! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
 //! vertex colors.
 
+mod back_to_back;
 pub(crate) mod clipping;
 pub(crate) mod flat_instances;
 mod merge_meshes;
@@ -264,10 +265,7 @@ pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
 impl Model {
     /// Adds a mesh to the model, computes its bounding box and returns its index.
     pub(crate) fn push_mesh(&mut self, mut mesh: ModelMesh) -> usize {
-        let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-        let around =
-            |(low, high): (Vec3, Vec3), &position: &Vec3| (low.min(position), high.max(position));
-        mesh.bounds = mesh.positions.iter().fold(empty, around);
+        mesh.find_bounds();
         self.meshes.push(mesh);
         self.meshes.len() - 1
     }
@@ -329,6 +327,14 @@ impl Model {
 }
 
 impl ModelMesh {
+    /// Sets the bounding box to that of the positions.
+    fn find_bounds(&mut self) {
+        let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let around =
+            |(low, high): (Vec3, Vec3), &position: &Vec3| (low.min(position), high.max(position));
+        self.bounds = self.positions.iter().fold(empty, around);
+    }
+
     /// Returns whether the mesh is shaded with the geometric normals of its triangles, because it has no vertex
     /// normals.
     pub(crate) fn is_flat(&self) -> bool {

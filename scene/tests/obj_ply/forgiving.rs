@@ -359,3 +359,44 @@ fn lines_may_be_longer_than_a_mebibyte() {
     let meshes = scene.meshes.iter().map(|mesh| mesh.triangles.len());
     assert_eq!(scene.triangles.len() + meshes.sum::<usize>(), count - 2);
 }
+
+/// SketchUp stores a face for each side. Each shows its own material, whichever comes first in the file.
+#[test]
+fn faces_back_to_back_show_the_material_of_their_side() {
+    let library = "newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n";
+    let red = "usemtl red\nf 1 2 3 4\nusemtl blue\nf 4 3 2 1\n";
+    let blue = "usemtl blue\nf 1 4 3 2\nusemtl red\nf 1 2 3 4\n";
+    for faces in [red, blue] {
+        // Another face shares an edge with the red one, and moves with it.
+        let fin = "v 1 -1 -2\nusemtl red\nf 1 5 2\n";
+        let scene = obj(
+            "sides",
+            &format!("mtllib m.mtl\n{CORNERS}{faces}{fin}"),
+            library,
+        );
+        assert_notes(&scene, &[]);
+        for triangle in scene.triangles.iter() {
+            let [a, b, c] = triangle.vertices;
+            let normal = (b - a).cross(c - a).normalize();
+            if normal.z.abs() < 0.9 {
+                continue;
+            }
+            let Surface::Diffuse { albedo, .. } = scene.materials[triangle.material as usize]
+            else {
+                panic!("{:?}", scene.materials)
+            };
+            let is_red = Vec3::from_array(albedo.into()).x == 1.0;
+            assert_eq!(normal.z > 0.0, is_red);
+            let outside = (a.z + b.z + c.z) / 3.0 * normal.z;
+            assert!(outside > 1e-6 && outside < 1e-5, "{triangle:?}");
+        }
+    }
+    // Both sides have one material: nothing moves.
+    let faces = "usemtl red\nf 1 2 3 4\nf 4 3 2 1\n";
+    let scene = obj("sides", &format!("mtllib m.mtl\n{CORNERS}{faces}"), library);
+    let mut corners = scene
+        .triangles
+        .iter()
+        .flat_map(|triangle| triangle.vertices);
+    assert!(corners.all(|corner| corner.z == 0.0));
+}
