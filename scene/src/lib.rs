@@ -100,7 +100,7 @@
 //! | `Directional` | `direction` | direction in which the light travels, of any length; its source is infinitely far away | required |
 //! | | `irradiance` | irradiance on a surface that faces the light, W/m² per channel, 0 or more | required |
 //! | | `angle` | angular diameter of its disk: 0, or 0.01 to 90; a disk is visible and casts soft shadows, 0 is invisible and casts hard ones | `0` |
-//! | `Environment` | `file` | environment map in latitude-longitude format, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB; at most one environment per scene | required |
+//! | `Environment` | `file` | environment map in latitude-longitude format, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB unless an EXR file names other `chromaticities`; at most one environment per scene | required |
 //! | | `scale` | factor from the values of the file to radiance, 0 or more | `1` |
 //! | | `rotate_y` | rotation about +y, in the same sense as that of a `Box` | `0` |
 //! | `Studio` | `azimuth` | the default lighting of models, a grey room with three soft boxes: azimuth of the viewer whom it suits, -360 to 360, from +z over +x; an environment | `0` |

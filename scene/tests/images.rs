@@ -3,9 +3,13 @@
 
 use exr::{
     image::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image as Exr, Layer, Layers},
-    meta::{attribute::IntegerBounds, header::LayerAttributes},
+    meta::{
+        attribute::{Chromaticities, IntegerBounds},
+        header::{ImageAttributes, LayerAttributes},
+    },
     prelude::{Compression, SmallVec, Vec2, WritableImage, f16},
 };
+use glam::{Mat3, Vec3};
 use raysieve::scene::{Image, Texels};
 
 /// Width and height of the images in pixels.
@@ -198,10 +202,22 @@ fn layer(
 
 /// Returns an OpenEXR file with these layers.
 fn written(layers: &[Layer<AnyChannels<FlatSamples>>]) -> Vec<u8> {
+    written_in(None, layers)
+}
+
+/// Returns an OpenEXR file with these layers and this attribute.
+fn written_in(
+    chromaticities: Option<Chromaticities>,
+    layers: &[Layer<AnyChannels<FlatSamples>>],
+) -> Vec<u8> {
     let mut file = std::io::Cursor::new(Vec::new());
     let layers: Layers<_> = layers.iter().cloned().collect();
     let bounds = IntegerBounds::from_dimensions(SIZE);
-    let image = Exr::from_layers(exr::meta::header::ImageAttributes::new(bounds), layers);
+    let attributes = ImageAttributes {
+        chromaticities,
+        ..ImageAttributes::new(bounds)
+    };
+    let image = Exr::from_layers(attributes, layers);
     image.write().to_buffered(&mut file).unwrap();
     file.into_inner()
 }
@@ -260,6 +276,59 @@ fn exr_prefers_rgb_and_falls_back_to_other_channels() {
         Image::decode(&none).unwrap_err(),
         "has no colors: its first channels are U, V, expected R, G and B, or Y"
     );
+}
+
+/// The expected colors follow from the published matrix from ACEScg to linear sRGB, with the adaptation of Bradford.
+#[test]
+fn exr_colors_of_other_primaries_become_srgb() {
+    let colors = || layer(&[("R", 0), ("G", 1), ("B", 2)], false, Compression::ZIP16);
+    let point = |x, y| Vec2(x, y);
+    let acescg = Chromaticities {
+        red: point(0.713, 0.293),
+        green: point(0.165, 0.83),
+        blue: point(0.128, 0.044),
+        white: point(0.32168, 0.33767),
+    };
+    let matrix = Mat3::from_cols_array(&[
+        1.70505, -0.13026, -0.02400, -0.62179, 1.14080, -0.12897, -0.08326, -0.01055, 1.15297,
+    ]);
+    expect(&written_in(Some(acescg), &[colors()]), "ACEScg", |color| {
+        (matrix * Vec3::from_array(color)).to_array()
+    });
+    // Luminance has no primaries.
+    let grey = layer(&[("Y", 1)], false, Compression::ZIP16);
+    let grey = written_in(Some(acescg), &[grey]);
+    expect(&grey, "luminance", |color| [color[1]; 3]);
+    let srgb = Chromaticities {
+        red: point(0.64, 0.33),
+        green: point(0.3, 0.6),
+        blue: point(0.15, 0.06),
+        white: point(0.3127, 0.329),
+    };
+    assert_eq!(
+        decode(&written_in(Some(srgb), &[colors()]), "sRGB"),
+        decode(&written(&[colors()]), "plain")
+    );
+    for absurd in [
+        Chromaticities {
+            green: srgb.red,
+            ..srgb
+        },
+        Chromaticities {
+            white: point(0.3, 0.0),
+            ..srgb
+        },
+        Chromaticities {
+            red: point(f32::NAN, 0.3),
+            ..srgb
+        },
+    ] {
+        let error = Image::decode(&written_in(Some(absurd), &[colors()])).unwrap_err();
+        assert!(
+            error.contains("`chromaticities` spans no colors"),
+            "{error}"
+        );
+    }
 }
 
 /// The stored region (data window) may be smaller or larger than the shown one (display window).

@@ -4,12 +4,18 @@ use std::io::{BufRead, Seek};
 
 use exr::{
     math::Vec2,
-    meta::{MetaData, header::Header},
+    meta::{MetaData, attribute::Chromaticities, header::Header},
     prelude::{ReadChannels, ReadLayers, ReadSpecificChannel, Text, read},
 };
 
+use glam::{DMat3, DVec2, DVec3};
+
 use super::{check_size, damaged, floats};
-use crate::{error::excerpt, scene::Texels};
+use crate::{
+    color::{SRGB, rgb_to_srgb},
+    error::excerpt,
+    scene::Texels,
+};
 
 /// The names of the channels that an image is read from.
 #[derive(Debug)]
@@ -48,6 +54,9 @@ pub(super) fn decode(
     reader
         .rewind()
         .map_err(|error| format!("cannot be read: {error}"))?;
+    let primaries = header.shared_attributes.chromaticities.as_ref();
+    let to_srgb = primaries.map(chromaticities).transpose()?.flatten();
+    let is_color = matches!(channels, Channels::Colors(_));
     let offset = header.own_attributes.layer_position - shown.position;
     let alpha = alpha_of(&channels);
     let has_alpha = header.channels.find_index_of_channel(&alpha).is_some();
@@ -91,8 +100,38 @@ pub(super) fn decode(
             image.map(|image| image.layer_data.channel_data.pixels)
         }
     };
-    let texels = texels.map_err(|error| damaged(&error.to_string()))?;
+    let mut texels = texels.map_err(|error| damaged(&error.to_string()))?;
+    if let Some(to_srgb) = to_srgb.filter(|_| is_color) {
+        for texel in &mut texels {
+            let [red, green, blue, alpha] = *texel;
+            let color = to_srgb * DVec3::new(red.into(), green.into(), blue.into());
+            *texel = color.as_vec3().extend(alpha).to_array();
+        }
+    }
     Ok((width, height, floats(width, texels)?))
+}
+
+/// Returns the conversion of colors with these primaries and white point to linear sRGB; `None` if they are those of
+/// sRGB. Fails if they span no colors.
+fn chromaticities(of: &Chromaticities) -> Result<Option<DMat3>, String> {
+    let point = |Vec2(x, y): Vec2<f32>| DVec2::new(x.into(), y.into());
+    let found = [of.red, of.green, of.blue, of.white].map(point);
+    let is_srgb = found
+        .iter()
+        .zip(SRGB)
+        .all(|(found, own)| found.distance(own) < 1e-3);
+    if is_srgb {
+        return Ok(None);
+    }
+    let [red, green, blue, white] = found;
+    let area = (green - red).perp_dot(blue - red).abs();
+    let conversion = rgb_to_srgb(found);
+    match area > 1e-3 && white.y > 1e-3 && conversion.is_finite() {
+        true => Ok(Some(conversion)),
+        false => Err(
+            "its attribute `chromaticities` spans no colors; correct it, or remove it from the file".to_owned(),
+        ),
+    }
 }
 
 /// Chooses the layer and the channels to read.
@@ -124,6 +163,9 @@ fn channels(headers: &[Header]) -> Result<(&Header, Channels), String> {
     if let Some(header) = flat().find(|header| header.channels.list.len() == 1) {
         let name = header.channels.list[0].name.clone();
         return Ok((header, Channels::Grey(name)));
+    }
+    if headers.iter().all(|header| header.deep) {
+        return Err("is a deep image, which has several depths per pixel; flatten it".to_owned());
     }
     let names = headers.iter().flat_map(|header| &header.channels.list);
     let names: Vec<String> = names
