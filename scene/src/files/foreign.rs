@@ -51,6 +51,17 @@ fn is_text_stl(start: &[u8]) -> bool {
         && second.to_ascii_lowercase().starts_with(b"facet")
 }
 
+/// Returns whether a file that begins with these bytes is a pointer of Git LFS.
+pub(crate) fn is_lfs_pointer(start: &[u8]) -> bool {
+    start.starts_with(b"version https://git-lfs.github.com/spec/")
+}
+
+/// Returns whether a file that begins with these bytes is compressed by gzip. The test is longer than the two bytes that
+/// identify gzip, because a buffer may begin with any bytes.
+pub(crate) fn is_gzip(start: &[u8]) -> bool {
+    start.starts_with(b"\x1f\x8b\x08")
+}
+
 /// Returns cause and remedy for a file that begins with these bytes, whatever its name. At most [`START_BYTES`] are
 /// needed.
 ///
@@ -62,7 +73,7 @@ pub(crate) fn by_content(start: &[u8]) -> Option<&'static str> {
         let begin = text.get(..word.len());
         begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
     };
-    if begins("version https://git-lfs.github.com/spec/") {
+    if is_lfs_pointer(start) {
         Some("is a Git LFS pointer instead of the file itself; run `git lfs pull` in its folder")
     } else if begins("<!doctype html") || begins("<html") {
         Some("is a web page; download the file itself, on GitHub with the button `Raw`")
@@ -74,8 +85,7 @@ pub(crate) fn by_content(start: &[u8]) -> Option<&'static str> {
         Some(USD)
     } else if start.starts_with(b"BLENDER") {
         Some(BLEND)
-    } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b\x08") {
-        // Longer than the two bytes that identify gzip, because a buffer may begin with any bytes.
+    } else if start.starts_with(b"PK\x03\x04") || is_gzip(start) {
         Some(ARCHIVE)
     } else {
         None

@@ -57,9 +57,25 @@ pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File,
     { first }.read_to_end(&mut start).map_err(cannot)?;
     file.rewind().map_err(cannot)?;
     match foreign::by_content(&start) {
+        // The caller unpacks it.
+        _ if found == "gz" && foreign::is_gzip(&start) => Ok(file),
         Some(problem) => Err(problem.to_owned()),
         None => Ok(file),
     }
+}
+
+/// Returns whether there is a file at `path` that is only a pointer of Git LFS to the file itself.
+pub(crate) fn is_lfs_pointer(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let is_file = fs::metadata(path).is_ok_and(|kind| kind.is_file());
+    is_file
+        && fs::File::open(path)
+            .and_then(|file| {
+                file.take(foreign::START_BYTES as u64)
+                    .read_to_end(&mut start)
+            })
+            .is_ok()
+        && foreign::is_lfs_pointer(&start)
 }
 
 /// Converts a file name found in a model to a path relative to the model's folder; backslashes become slashes.

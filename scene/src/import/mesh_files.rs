@@ -51,12 +51,16 @@ impl<Reading: Copy + Eq + Hash> MeshFiles<Reading> {
     }
 }
 
-/// Reads the meshes of an `.obj` or `.ply` file, or of a `.ply.gz` file, in the coordinates of the file. Texture
+/// Reads the meshes of an `.obj` or `.ply` file, or of a `.gz` file with one of them (PLY unless its name says OBJ), in the coordinates of the file. Texture
 /// coordinates have v downwards, as [`ModelMesh`] has.
 ///
 /// Fails with a one-line message that does not name the file.
 pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
-    let kind = file_type(path);
+    let packed = file_type(path) == "gz";
+    let kind = match packed {
+        true => file_type(&path.with_extension("")),
+        false => file_type(path),
+    };
     let file = open_regular_file(path, &["obj", "ply", "gz"])?;
     let file = WatchedFile::new(path, file);
     let bytes = file.bytes;
@@ -69,12 +73,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
         return Err("is empty, expected a mesh".to_owned());
     }
     let nowhere = Path::new("");
-    let model = match kind.as_str() {
-        "obj" => obj::read_geometry(&mut reader)?,
-        "ply" => ply::read(reader, bytes, nowhere)?,
-        _ => {
-            let unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader));
-            ply::read(unpacked, bytes.saturating_mul(MAX_COMPRESSION), nowhere)?
+    let model = if packed {
+        let bytes = bytes.saturating_mul(MAX_COMPRESSION);
+        let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader));
+        match kind.as_str() {
+            "obj" => obj::read_geometry(&mut unpacked)?,
+            _ => ply::read(unpacked, bytes, nowhere)?,
+        }
+    } else {
+        match kind.as_str() {
+            "obj" => obj::read_geometry(&mut reader)?,
+            _ => ply::read(reader, bytes, nowhere)?,
         }
     };
     Ok(meshes(model))

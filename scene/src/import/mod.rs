@@ -95,7 +95,7 @@ pub(crate) struct Imported {
     /// Index in the model of each copy of a material whose back mirrors its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
     /// Last part of the warning about mesh files that do not exist, with the name of the first; `None` if there is none.
-    pub(crate) missing: Option<String>,
+    pub(crate) missing: HashMap<&'static str, String>,
     /// Warnings of [`Imported::note_each`], by their texts for several things.
     pub(crate) repeated: BTreeMap<&'static str, notes::RepeatedNote>,
     /// Number of objects with unknown parameters, and the parameters.
@@ -161,7 +161,7 @@ impl Default for Imported {
             mirrored_meshes: HashMap::new(),
             coat_bases: HashMap::new(),
             two_sided: HashMap::new(),
-            missing: None,
+            missing: HashMap::new(),
             repeated: BTreeMap::new(),
             unknown: (0, BTreeSet::new()),
         }

@@ -5,7 +5,11 @@ use std::{collections::HashSet, path::Path};
 use glam::Vec3;
 
 use super::Imported;
-use crate::{error::excerpt, files::record::record, load_options::listed};
+use crate::{
+    error::excerpt,
+    files::{is_lfs_pointer, record::record},
+    load_options::listed,
+};
 
 /// A warning about different things of one kind, such as images that cannot be read.
 pub(crate) struct RepeatedNote {
@@ -88,11 +92,25 @@ impl Imported {
         self.add_repeated(several, name, &first, one);
     }
 
-    /// Adds a shape to the warning about mesh files that do not exist. `name` is that of its file in the scene, and
-    /// `path` where it is expected, so that the scene is loaded again when it appears there.
-    pub(crate) fn note_missing(&mut self, name: &str, path: &Path) {
+    /// Adds the warning about an environment map whose image cannot be read because of `problem`.
+    pub(crate) fn note_environment(&mut self, name: &str, problem: &str) {
+        let name = excerpt(name);
+        self.note(format!(
+            "the environment map `{name}` is left out: {problem}"
+        ));
+    }
+
+    /// Returns whether the file of a shape is missing, or only a pointer of Git LFS. Then adds the shape to the warning
+    /// about such files. `name` is that of the file in the scene, and `path` where it is expected, so that the scene is
+    /// loaded again when it appears there.
+    pub(crate) fn is_missing(&mut self, name: &str, path: &Path) -> bool {
+        let problem = match is_lfs_pointer(path) {
+            _ if !path.exists() => "does not exist",
+            true => "is a Git LFS pointer (run `git lfs pull`)",
+            false => return false,
+        };
         record(path);
-        let first = self.missing.get_or_insert_with(|| {
+        let first = self.missing.entry(problem).or_insert_with(|| {
             let is_absolute = name.starts_with(['/', '\\']) || name.contains(':');
             let place = match is_absolute {
                 true => " in the scene's folder",
@@ -100,7 +118,8 @@ impl Imported {
             };
             format!("{place}, such as `{}`", excerpt(name))
         });
-        let text = format!("not shown: {{}} whose file does not exist{first}");
+        let text = format!("not shown: {{}} whose file {problem}{first}");
         self.model.note_count(&text, ["shape", "shapes"], 1);
+        true
     }
 }

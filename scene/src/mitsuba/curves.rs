@@ -45,8 +45,7 @@ impl Converter<'_> {
     ) -> Result<(), String> {
         let file = object.text("filename", "");
         let path = self.files.find_by_last_component(file)?;
-        if !path.exists() {
-            self.scene.note_missing(file, &path);
+        if self.scene.is_missing(file, &path) {
             return Ok(());
         }
         let name = |problem: String| format!("{}: {problem}", display_path(&path));

@@ -85,7 +85,13 @@ impl Converter<'_> {
                 let path = self.files.find_by_last_component(name);
                 let opened = path.and_then(|path| Image::open(&path));
                 let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
-                let image = opened.map_err(named)?;
+                let image = match opened {
+                    Ok(image) => image,
+                    Err(problem) => {
+                        self.scene.note_environment(name, &problem);
+                        return Ok(());
+                    }
+                };
                 let scale = Vec3::splat(object.number("scale", 1.0) as f32);
                 // The difference between both layouts is half a row, which is invisible in larger maps.
                 let layout = match image.height < 512 {

@@ -255,8 +255,7 @@ impl Converter<'_> {
     ) -> Result<(), String> {
         let name = object.text("filename", "");
         let path = self.files.find_by_last_component(name)?;
-        if !path.exists() {
-            self.scene.note_missing(name, &path);
+        if self.scene.is_missing(name, &path) {
             return Ok(());
         }
         let bumped = self.relief_size(object, [1.0; 2])?.is_some();

@@ -113,8 +113,14 @@ impl Converter {
             self.note("not used: the illuminance of an environment map");
         }
         let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
-        let path = self.files.find_by_last_component(name)?;
-        let image = Image::open(&path).map_err(named)?;
+        let path = self.files.find_by_last_component(name);
+        let image = match path.and_then(|path| Image::open(&path)) {
+            Ok(image) => image,
+            Err(problem) => {
+                self.scene.note_environment(name, &problem);
+                return Ok(());
+            }
+        };
         let layout = match image.width == 2 * image.height {
             true => Layout::LatitudeLongitude,
             false => Layout::Octahedral,

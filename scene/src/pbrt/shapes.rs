@@ -310,8 +310,7 @@ impl Converter {
             self.note("not shown: the displacement of meshes");
         }
         let path = self.files.find_by_last_component(name)?;
-        if !path.exists() {
-            self.scene.note_missing(name, &path);
+        if self.scene.is_missing(name, &path) {
             return Ok(());
         }
         let converted = self.current_material()?;

@@ -1,6 +1,7 @@
 //! Tests of scenes of Mitsuba and pbrt: what they mean, what is left out, and the error for each invalid file. The
 //! renderer's test `imported` compares their images with those of Mitsuba.
 
+mod absent_files;
 mod coats;
 mod curves;
 mod defaults;
