@@ -179,6 +179,7 @@ fn statistics_have_the_documented_keys_and_consistent_counts() {
         "spp",
         "sample_range",
         "seed",
+        "roulette",
         "compaction",
         "sort_hits",
         "seconds",

@@ -123,7 +123,7 @@ fn parts_that_do_not_match_are_refused_with_both_names() {
     part(folder, "0..1", "a.exr");
     part(folder, "0..2", "overlap.exr");
     part(folder, "2..3", "gap.exr");
-    let others: [(&str, &[&str]); 4] = [
+    let others: [(&str, &[&str]); 5] = [
         ("seed.exr", &["--seed", "7"]),
         ("bounces.exr", &["--max-bounces", "2"]),
         ("clamp.exr", &["--clamp-indirect", "0.5"]),

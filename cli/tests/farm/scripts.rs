@@ -309,7 +309,7 @@ fn other_render_in_the_folder_is_refused() {
     let folder = scene_folder();
     let folder = folder.path();
     begin(folder, "7");
-    let others: [(&[&str], &str); 6] = [
+    let others: [(&[&str], &str); 7] = [
         (&["--parts", "6"], "has parts 6, not 7"),
         (&["--spp", "28"], "has spp 28, not 14"),
         (&["--seed", "4"], "has seed 4, not 3"),
