@@ -350,6 +350,7 @@
 //!   then as bright as there, within 5 %. In saturated colors, a channel can be 17 % brighter than in pbrt.
 //! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³
 //!   beyond those of their control meshes.
+//! - Glass with a `specular_transmittance` becomes `Principled` of this color. Its `specular_reflectance` is not used.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - The front of each triangle of a mesh is the side of its vertex normals, whatever its winding. That of a mesh without

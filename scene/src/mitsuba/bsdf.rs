@@ -99,38 +99,43 @@ impl Converter<'_> {
                 }
             }
             "dielectric" => {
-                self.note_tints(object)?;
                 let ior = self.relative_ior(object, 1.5046)?;
-                Ok(Surface::Dielectric {
+                let glass = Surface::Dielectric {
                     ior,
                     absorption: Absorption::NONE,
-                }
-                .into())
+                };
+                self.glass(object, glass, (ior, 0.0, false))
             }
             "thindielectric" => {
-                self.note_tints(object)?;
                 self.scene
                     .note("approximated: reflections between the sides of `thindielectric`");
-                Ok(Surface::Principled(Principled {
+                let ior = thin_ior(self.relative_ior(object, 1.5046)?);
+                let glass = Surface::Principled(Principled {
                     transmission: 1.0,
                     thin: true,
                     roughness: 0.0,
-                    ior: thin_ior(self.relative_ior(object, 1.5046)?),
+                    ior,
                     ..Principled::default()
-                })
-                .into())
+                });
+                self.glass(object, glass, (ior, 0.0, true))
             }
             "roughdielectric" => {
-                self.note_tints(object)?;
                 let ior = self.relative_ior(object, 1.5046)?;
                 let mut maps = MaterialTextures::default();
                 let roughness = self.alphas(object)?.apply(Masking::Separable, &mut maps);
-                let mut bsdf = Bsdf::from(Surface::RoughDielectric {
+                let glass = Surface::RoughDielectric {
                     ior,
                     roughness,
                     absorption: Absorption::NONE,
-                });
-                bsdf.material.maps = maps;
+                };
+                let mut bsdf = self.glass(object, glass, (ior, roughness.alpha, false))?;
+                if bsdf.material.surface == glass {
+                    bsdf.material.maps = maps;
+                } else {
+                    // The light that facets lose in Mitsuba is added back, and the roughness is one number.
+                    self.scene
+                        .note("approximated: the facets of `roughdielectric` with a color");
+                }
                 Ok(bsdf)
             }
             "conductor" | "roughconductor" => self.conductor(object),
@@ -221,16 +226,35 @@ impl Converter<'_> {
         }
     }
 
-    /// Warns if a dielectric has a color, which real ones do not have.
-    fn note_tints(&mut self, object: &Object) -> Result<(), String> {
-        for name in ["specular_reflectance", "specular_transmittance"] {
-            let color = self.reflectance(object, name, 1.0)?;
-            if color.texture.is_some() || color.factor != Vec3::ONE {
-                let plugin = excerpt(&object.plugin);
-                self.scene.note(format!("not used: `{name}` of `{plugin}`"));
-            }
+    /// Returns the BSDF of a dielectric: `glass` or, if it colors the light that it transmits, a principled material of
+    /// this index, this alpha, thin or not. Warns if it colors the light that it reflects, which real ones do not.
+    fn glass(
+        &mut self,
+        object: &Object,
+        glass: Surface,
+        (ior, alpha, thin): (f32, f32, bool),
+    ) -> Result<Bsdf, String> {
+        let is_white = |color: &Color| color.texture.is_none() && color.factor == Vec3::ONE;
+        let reflectance = self.reflectance(object, "specular_reflectance", 1.0)?;
+        if !is_white(&reflectance) {
+            let plugin = excerpt(&object.plugin);
+            let note = format!("not used: `specular_reflectance` of `{plugin}`");
+            self.scene.note(note);
         }
-        Ok(())
+        let transmittance = self.reflectance(object, "specular_transmittance", 1.0)?;
+        if is_white(&transmittance) {
+            return Ok(glass.into());
+        }
+        Ok(colored(transmittance, |base_color| {
+            Surface::Principled(Principled {
+                base_color,
+                transmission: 1.0,
+                roughness: alpha.sqrt(),
+                ior,
+                thin,
+                ..Principled::default()
+            })
+        }))
     }
 
     /// Returns the index of refraction inside a surface divided by that outside, clamped to 0.1..=10. `default` is that

@@ -456,3 +456,33 @@ fn a_missing_image_is_reported() {
     .unwrap();
     assert_noted(&scene, "the image `a.png` is left out: does not exist");
 }
+
+/// Mitsuba multiplies the light that glass transmits by a color, and so does a principled material.
+#[test]
+fn glass_keeps_the_color_of_what_it_transmits() {
+    let tint = "<rgb name=\"specular_transmittance\" value=\"0.9,0.5,0.2\"/>";
+    for (plugin, thin, roughness) in [
+        ("dielectric", false, 0.0),
+        ("thindielectric", true, 0.0),
+        ("roughdielectric", false, 0.1_f32.sqrt()),
+    ] {
+        let found = surface(&format!("<bsdf type=\"{plugin}\">{tint}</bsdf>"));
+        let Surface::Principled(glass) = found else {
+            panic!("{plugin}: {found:?}")
+        };
+        assert_eq!(
+            (glass.base_color, glass.transmission),
+            (Vec3::new(0.9, 0.5, 0.2), 1.0)
+        );
+        assert_eq!((glass.thin, glass.roughness), (thin, roughness), "{plugin}");
+    }
+    let white = "<rgb name=\"specular_transmittance\" value=\"1,1,1\"/>";
+    let found = surface(&format!("<bsdf type=\"dielectric\">{white}</bsdf>"));
+    assert!(matches!(found, Surface::Dielectric { .. }), "{found:?}");
+    let reflected = "<shape type=\"sphere\"><bsdf type=\"dielectric\">\
+                     <rgb name=\"specular_reflectance\" value=\"0.5,1,1\"/></bsdf></shape>";
+    assert_noted(
+        &scene(reflected).unwrap(),
+        "not used: `specular_reflectance` of `dielectric`",
+    );
+}
