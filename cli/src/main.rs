@@ -172,6 +172,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     scene.notes.iter().for_each(|line| note(line));
     let mut renderer = arguments.renderer(&scene, None)?;
     drop(ahead);
+    renderer.empty_view().into_iter().for_each(note);
     note(&backend_line(&renderer));
     #[cfg(feature = "serve")]
     if let Some(server) = server {

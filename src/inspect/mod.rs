@@ -5,4 +5,5 @@
 
 pub mod aovs;
 pub mod debug_view;
+pub(crate) mod empty_view;
 pub mod path_record;

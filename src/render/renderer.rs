@@ -28,6 +28,7 @@ use crate::{
     backend::{Backend, Pixels, Plan, Spans, Stop},
     camera::Camera,
     device::render_scene::RenderScene,
+    inspect::empty_view,
     light_shares,
     render::{
         part::Samples,
@@ -107,6 +108,8 @@ pub struct Renderer {
     keeps_earlier: bool,
     /// Notes for the user that [`Renderer::take_notes`] has not returned yet, one line each.
     notes: Vec<String>,
+    /// Why the camera saw no object when the renderer was created; `None` if it saw one.
+    empty_view: Option<String>,
     /// Copies of the film in host memory, for a render on a single GPU.
     safe_copies: SafeCopies,
 }
@@ -131,6 +134,7 @@ impl Renderer {
         let kept = Arc::downgrade(&trees);
         let render_scene = Arc::new(RenderScene::with_trees(trees, scene)?);
         let lit_scene = light_shares::for_camera(&render_scene, &camera, scene.max_bounces);
+        let empty_view = empty_view::note(scene, &lit_scene, &camera);
         let depends = light_shares::depend_on_camera(&render_scene);
         let lit_for = depends.then_some((render_scene, camera));
         let backend = Backend::new(lit_scene, camera, scene.max_bounces, settings)?;
@@ -174,6 +178,7 @@ impl Renderer {
             elapsed: Duration::ZERO,
             keeps_earlier: false,
             notes: Vec::new(),
+            empty_view,
             safe_copies: SafeCopies::new(),
         };
         renderer.report_unopened();
@@ -214,6 +219,12 @@ impl Renderer {
             };
         }
         settings
+    }
+
+    /// Returns one line that says why the camera sees no object, and what to do; `None` if it sees one. It is that of the
+    /// scene's camera when the renderer was created.
+    pub fn empty_view(&self) -> Option<&str> {
+        self.empty_view.as_deref()
     }
 
     /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left

@@ -7,6 +7,7 @@ mod common;
 mod absorption;
 mod blends;
 mod counts;
+mod empty_views;
 mod energy;
 mod extended;
 mod furnace;

@@ -173,6 +173,9 @@ impl Session {
         let (settings, trees) = (renderer.settings(), renderer.trees());
         let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees.clone()));
         let spp = scene.spp;
+        if let Some(note) = renderer.empty_view() {
+            events.message(note.to_owned());
+        }
         let render = RenderThread::start(
             renderer,
             inspection_scene.clone(),

@@ -382,6 +382,11 @@ impl LoaderState {
         } else {
             Some(self.renderer(&scene)?)
         };
+        let opened = renderer.as_ref().filter(|_| reason == LoadReason::Opened);
+        if let Some(note) = opened.and_then(|(renderer, _)| renderer.empty_view()) {
+            report(note);
+            self.events.message(note.to_owned());
+        }
         if reason == LoadReason::Posed {
             let new = |note: &&String| !self.read.notes.contains(note);
             for note in scene.notes.iter().filter(new) {
