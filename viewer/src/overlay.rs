@@ -1,9 +1,9 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel (`row`) and puts them into words, `columns` draws its tables, and `plots` its graphical parts.
-//! `export` writes the figures to files. `fitted` is the area of a picture in a window, and `pixels` describes single
-//! pixels.
+//! the rows of the statistics panel (`row`) and puts them into words, `columns` draws its tables, and `plots` its
+//! graphical parts. `export` writes the figures to files. `fitted` is the area of a picture in a window, and `pixels`
+//! describes single pixels.
 
 pub(crate) mod canvas;
 pub(crate) mod colors;

@@ -95,8 +95,8 @@ pub(crate) struct Face {
     pub(crate) uvs: Vec<Vec2>,
     /// Color of the face, sRGB-encoded, 0 to 1 per channel; NaN if the file gives faces none.
     pub(crate) color: Vec3,
-    /// Zero-based index of the face's image in [`PlyFile::images`](super::file::PlyFile::images), 0 by default. Values outside that list, such as -1,
-    /// mean no image.
+    /// Zero-based index of the face's image in [`PlyFile::images`](super::file::PlyFile::images), 0 by default. Values
+    /// outside that list, such as -1, mean no image.
     pub(crate) image: i64,
 }
 

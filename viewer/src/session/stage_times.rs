@@ -40,7 +40,8 @@ pub(crate) struct RecentBounce {
     /// Fraction of the bounce's rays that compaction removes from the queue; 0 without rays, and with the strategy `off`,
     /// which removes none. Unlike the other figures, it is over all samples since the start of the film.
     pub(crate) removed: f64,
-    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted. See [`BounceStats::lanes`](raysieve::render::stats::BounceStats::lanes).
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted. See
+    /// [`BounceStats::lanes`](raysieve::render::stats::BounceStats::lanes).
     pub(crate) lane_use: f64,
     /// Times of the stages for one sample of every pixel.
     #[serde(flatten)]
