@@ -1,5 +1,7 @@
 //! `raysieve inspect`: prints the record of one path, bounce by bounce.
 
+use std::fmt::Display;
+
 use crate::error::Error;
 use raysieve::{
     inspect::path_record::{DirectLightSample, Inspector, PathRecord, PathVertex, SurfaceHit},
@@ -58,7 +60,7 @@ fn table(record: &PathRecord) -> String {
 /// replaces the position. Bounce 0 is the hit of the camera ray.
 fn cells((bounce, vertex): (u32, &PathVertex)) -> [String; 6] {
     let (place, what) = match &vertex.hit {
-        Some(hit) => (triple(hit.position.to_array(), 3), surface(hit)),
+        Some(hit) => (triple(hit.position.in_file().to_array(), 3), surface(hit)),
         None => (
             format!("towards {}", triple(vertex.direction.to_array(), 3)),
             "nothing".to_owned(),
@@ -128,7 +130,7 @@ fn light(rgb: [f32; 3]) -> String {
 }
 
 /// Formats three numbers in parentheses with `digits` decimals, such as `(0.5, 0.5, 1.0)` with one.
-fn triple(numbers: [f32; 3], digits: usize) -> String {
+fn triple<N: Display>(numbers: [N; 3], digits: usize) -> String {
     let [a, b, c] = numbers.map(|number| format!("{number:.digits$}"));
     format!("({a}, {b}, {c})")
 }

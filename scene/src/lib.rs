@@ -5,7 +5,9 @@
 //!
 //! This page is the reference of the scene format. A scene file is RON text in UTF-8, named `.ron`, of at most 16 MiB.
 //!
-//! - Lengths are in metres, from 1e-15 to 1e8. Coordinates lie within 1e8 m of 0.
+//! - Lengths are in metres, from 1e-15 to 1e8. Coordinates lie within 1e8 m of 0. They may be far from 0 in relation to
+//!   the size of the objects, as on a map, without loss of precision; [`Scene::origin`] says how. Such a scene is read
+//!   twice.
 //! - Angles are in degrees.
 //! - Colors are in linear sRGB. Radiance is in W·sr⁻¹·m⁻² per channel.
 //! - The coordinate system is right-handed, with y up.
@@ -397,7 +399,7 @@
 //! 32 times.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
+// limits, origin, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
 // gltf and obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
 
 pub mod atomic_file;
@@ -418,6 +420,7 @@ mod mitsuba;
 mod model;
 mod model_file;
 mod obj;
+mod origin;
 mod pbrt;
 mod ply;
 mod ron;
@@ -435,6 +438,7 @@ pub use self::{
     files::{progress::LoadProgress, record::SceneFile},
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
+    origin::position_in_file,
     ron::{
         edit::{can_save_view, edits_text, edits_to_ron, save_camera, save_edits},
         materials,

@@ -1,15 +1,22 @@
 //! Applies the choices of projection and direction to a camera of a scene or model file.
 
+use glam::DVec3;
+
 use crate::{
     LoadOptions,
     scene::{Camera, Projection, ViewAxes},
 };
 
-/// Returns the camera of a scene file with the direction and the projection of `options`. The target stays.
+/// Returns the camera of a scene file with the direction and the projection of `options`. The target stays. `origin` is
+/// [`Scene::origin`](crate::Scene::origin).
 ///
 /// # Errors
 /// A one-line message without the file's name if `options` has an angle of view and the camera is orthographic.
-pub(crate) fn scene_camera(camera: Camera, options: &LoadOptions) -> Result<Camera, String> {
+pub(crate) fn scene_camera(
+    camera: Camera,
+    options: &LoadOptions,
+    origin: DVec3,
+) -> Result<Camera, String> {
     let target = camera.target.as_dvec3();
     let Some(from) = options.camera_from else {
         let distance = (camera.origin.as_dvec3() - target).length();
@@ -25,7 +32,8 @@ pub(crate) fn scene_camera(camera: Camera, options: &LoadOptions) -> Result<Came
     };
     if !(moved.origin - moved.target).length_squared().is_normal() {
         return Err(format!(
-            "has its camera's target at {target}, from which {distance} m cannot be told apart; choose a larger distance"
+            "has its camera's target at {}, from which {distance} m cannot be told apart; choose a larger distance",
+            target + origin
         ));
     }
     projected(moved, options, distance)

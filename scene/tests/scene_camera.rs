@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use raysieve_scene::{Camera, Error, FieldValue, Focus, Lens, Projection, Scene, save_camera};
 
 /// Writes a scene with this camera to `name.ron` and returns the path.
@@ -56,14 +56,14 @@ fn saving_a_camera_changes_only_its_changed_numbers() {
     );
     let before = fs::read_to_string(&path).unwrap();
     let wanted = moved(camera(&path));
-    save_camera(&path, &wanted).unwrap();
+    save_camera(&path, &wanted, DVec3::ZERO).unwrap();
     assert_eq!(camera(&path), wanted);
     let expected = before
         .replace("(0, 1, 5)", "(0.1, -0.00000023, 1234.567)")
         .replace("(0, 1, 0)", "(0.33333334, 0, -5)");
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
     // Saving the same camera again changes nothing.
-    save_camera(&path, &wanted).unwrap();
+    save_camera(&path, &wanted, DVec3::ZERO).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }
 
@@ -85,7 +85,7 @@ fn saving_a_camera_keeps_the_focus_as_it_is_given() {
         let mut wanted = camera(&path);
         wanted.origin.x = 0.7;
         wanted.target.z = -2.25;
-        save_camera(&path, &wanted).unwrap();
+        save_camera(&path, &wanted, DVec3::ZERO).unwrap();
         assert_eq!(camera(&path), wanted, "{name}");
         // A changed focus is saved too.
         let lens = wanted.lens.as_mut().unwrap();
@@ -93,7 +93,7 @@ fn saving_a_camera_keeps_the_focus_as_it_is_given() {
             Focus::Distance(_) => Focus::Distance(2.125),
             Focus::Point(_) => Focus::Point(Vec3::new(0.1, 0.2, 0.3)),
         };
-        save_camera(&path, &wanted).unwrap();
+        save_camera(&path, &wanted, DVec3::ZERO).unwrap();
         assert_eq!(camera(&path), wanted, "{name}");
     }
 }
@@ -149,7 +149,7 @@ fn a_saved_lens_loads_as_the_edited_one() {
             |camera: Camera, &(field, value): &(&str, f32)| camera.with_field(field, number(value));
         let wanted = edits.iter().fold(camera(&path), edit);
         assert_ne!(wanted, camera(&path), "{name}");
-        save_camera(&path, &wanted).unwrap_or_else(|error| panic!("{name}: {error}"));
+        save_camera(&path, &wanted, DVec3::ZERO).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(camera(&path), wanted, "{name}");
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(after), "{name}: {text}");
@@ -164,7 +164,7 @@ fn saving_an_orthographic_camera_keeps_width_and_up() {
         up: Vec3::new(0.0, 0.5, 0.25),
         ..moved(camera(&path))
     };
-    save_camera(&path, &wanted).unwrap();
+    save_camera(&path, &wanted, DVec3::ZERO).unwrap();
     assert_eq!(camera(&path), wanted);
 }
 
@@ -186,7 +186,7 @@ fn a_camera_printed_as_scene_text_loads_as_the_same_camera() {
         ),
     ] {
         let first = moved(camera(&written(name, text)));
-        let ron = first.to_ron();
+        let ron = first.to_ron(DVec3::ZERO);
         let value = ron
             .strip_prefix("camera: ")
             .and_then(|text| text.strip_suffix(','));
@@ -208,15 +208,15 @@ fn a_failed_save_leaves_the_file_unchanged() {
         target: camera(&path).origin,
         ..camera(&path)
     };
-    let error = save_camera(&path, &wanted).expect_err("the save is refused");
+    let error = save_camera(&path, &wanted, DVec3::ZERO).expect_err("the save is refused");
     let expected = "is the same point as `origin`";
     assert!(error.to_string().contains(expected), "{error}");
     kept();
     let model = path.with_file_name("other.ply");
-    let error = save_camera(&model, &orthographic).expect_err("a model has no text");
+    let error = save_camera(&model, &orthographic, DVec3::ZERO).expect_err("a model has no text");
     assert!(matches!(error, Error::File { .. }), "{error}");
     fs::write(&path, "(camera: 7").unwrap();
-    save_camera(&path, &orthographic).expect_err("no scene any more");
+    save_camera(&path, &orthographic, DVec3::ZERO).expect_err("no scene any more");
     assert_eq!(fs::read_to_string(&path).unwrap(), "(camera: 7");
 }
 
@@ -249,7 +249,7 @@ fn every_camera_can_be_saved_in_place_of_every_other() {
         for (to, wanted) in wanted.iter().enumerate() {
             assert!(wanted.is_expressible(), "{}", cameras[to]);
             let path = path(from);
-            save_camera(&path, wanted)
+            save_camera(&path, wanted, DVec3::ZERO)
                 .unwrap_or_else(|error| panic!("{} to {}: {error}", cameras[from], cameras[to]));
             assert_eq!(
                 camera(&path),
@@ -305,7 +305,7 @@ fn cameras_that_no_scene_expresses_are_refused() {
         lens(0.1, Focus::Point(Vec3::new(0.0, f32::NAN, 0.0))),
     ] {
         assert!(!wrong.is_expressible(), "{wrong:?}");
-        save_camera(&path, &wrong).expect_err("the save is refused");
+        save_camera(&path, &wrong, DVec3::ZERO).expect_err("the save is refused");
         assert_eq!(camera(&path), good);
     }
 }

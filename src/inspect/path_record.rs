@@ -11,7 +11,7 @@ use std::{
 };
 
 use compaction::select::Strategy;
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     light_shares,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
-    scene::{self, Scene},
+    scene::{self, Scene, position_in_file},
     stages::wave::{CpuWave, Wave},
     stages::{Keep, path_end},
     vertex::shading::Ended,
@@ -43,6 +43,30 @@ pub struct Inspector {
     max_bounces: u32,
     /// Names of the materials, by index.
     materials: Vec<String>,
+    /// [`Scene::origin`], to which positions of the renderer are relative.
+    origin: DVec3,
+}
+
+/// A position, which is serialised in the coordinates of the scene's file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Position {
+    /// Position relative to `origin`, in metres.
+    pub relative: Vec3,
+    /// [`Scene::origin`].
+    pub origin: DVec3,
+}
+
+impl Position {
+    /// Returns the position in the coordinates of the scene's file, with as few digits as tell it apart.
+    pub fn in_file(&self) -> DVec3 {
+        position_in_file(self.relative, self.origin)
+    }
+}
+
+impl Serialize for Position {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.in_file().to_array().serialize(serializer)
+    }
 }
 
 /// A record of one path from the camera to its end. Light is in linear sRGB, lengths are in metres.
@@ -66,9 +90,8 @@ pub struct PathRecord {
 /// A bounce of a path: a ray, the surface it hit, and the light gained there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathVertex {
-    /// Origin of the ray that arrives at this vertex, in world space.
-    #[serde(serialize_with = "numbers")]
-    pub origin: Vec3,
+    /// Origin of the ray that arrives at this vertex.
+    pub origin: Position,
     /// Direction in which the ray was traced, away from `origin`, in world space and of length 1.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec3,
@@ -88,9 +111,8 @@ pub struct PathVertex {
 /// A hit of a ray with a surface: its position, shading normal, material and primitive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurfaceHit {
-    /// Position of the hit in world space.
-    #[serde(serialize_with = "numbers")]
-    pub position: Vec3,
+    /// Position of the hit.
+    pub position: Position,
     /// Distance from the ray's origin in metres.
     pub distance: f32,
     /// Shading normal in world space, of length 1, on the front side of the surface.
@@ -112,9 +134,8 @@ pub struct SurfaceHit {
 /// A sample of direct light: the shadow ray to a point on a light, and the light that it carries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectLightSample {
-    /// Origin of the shadow ray, at the surface, in world space.
-    #[serde(serialize_with = "numbers")]
-    pub origin: Vec3,
+    /// Origin of the shadow ray, at the surface.
+    pub origin: Position,
     /// Direction of the shadow ray, from the surface to the light, in world space and of length 1.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec3,
@@ -175,6 +196,7 @@ impl Inspector {
             seed: scene.seed,
             max_bounces: scene.max_bounces,
             materials: scene.material_names.clone(),
+            origin: scene.origin,
         }
     }
 
@@ -256,7 +278,7 @@ impl Inspector {
                 (Step::Intersect(_), _) => record.vertices.push(self.vertex(path, added)),
                 (Step::Shade(_), Some(vertex)) => vertex.emission = added,
                 (Step::Shadow(_), Some(vertex)) => {
-                    vertex.light_sample = direct_light_sample(&path.shadow_rays[0], added);
+                    vertex.light_sample = self.direct_light_sample(&path.shadow_rays[0], added);
                 }
                 (Step::Compact(bounce, keep), _) if path.counts[keep.counts(bounce).1] == 0 => {
                     record.end = match keep {
@@ -281,7 +303,7 @@ impl Inspector {
     fn vertex(&self, wave: &CpuWave, emission: Vec3) -> PathVertex {
         let ray = &wave.rays[0];
         PathVertex {
-            origin: ray.origin,
+            origin: self.position(ray.origin),
             direction: ray.direction,
             hit: self.surface_hit(wave, ray),
             throughput: wave.throughputs[0].rgb,
@@ -301,7 +323,7 @@ impl Inspector {
         let primitive = &self.render_scene.primitives[hit.primitive as usize];
         let name = self.materials.get(surface.material as usize);
         Some(SurfaceHit {
-            position: ray.origin + ray.direction * hit.distance,
+            position: self.position(ray.origin + ray.direction * hit.distance),
             distance: hit.distance,
             normal: surface.shading,
             front: dot(ray.direction, surface.normal) < 0.0,
@@ -311,6 +333,25 @@ impl Inspector {
             instance: (instance != NO_INSTANCE).then_some(instance),
         })
     }
+
+    /// Returns the record of a shadow ray after the stage `shadow`, which has added the radiance `added` to the path.
+    /// Returns `None` if there was no shadow ray.
+    fn direct_light_sample(&self, ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample> {
+        (ray.distance > 0.0).then(|| DirectLightSample {
+            origin: self.position(ray.origin),
+            direction: ray.direction,
+            distance: ray.distance,
+            light: ray.light,
+            blocked: added == Vec3::ZERO,
+        })
+    }
+
+    fn position(&self, relative: Vec3) -> Position {
+        Position {
+            relative,
+            origin: self.origin,
+        }
+    }
 }
 
 /// Returns the CPU wave that `trace` has created. Its only path has index 0.
@@ -319,18 +360,6 @@ fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
         Wave::Cpu(cpu) => cpu,
         Wave::Cuda(_) => unreachable!("it was made on the CPU"),
     }
-}
-
-/// Returns the record of a shadow ray after the stage `shadow`, which has added the radiance `added` to the path.
-/// Returns `None` if there was no shadow ray.
-fn direct_light_sample(ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample> {
-    (ray.distance > 0.0).then(|| DirectLightSample {
-        origin: ray.origin,
-        direction: ray.direction,
-        distance: ray.distance,
-        light: ray.light,
-        blocked: added == Vec3::ZERO,
-    })
 }
 
 /// Serialises a vector as an array of three numbers.

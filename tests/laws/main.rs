@@ -9,6 +9,7 @@ mod blends;
 mod counts;
 mod empty_views;
 mod energy;
+mod far;
 mod extended;
 mod furnace;
 mod hidden_lights;

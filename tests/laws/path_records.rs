@@ -83,9 +83,12 @@ fn a_path_record_is_connected() {
             for pair in record.vertices.windows(2) {
                 let [here, next] = pair else { unreachable!() };
                 let hit = here.hit.as_ref().expect("a path goes on from a hit");
-                let distance = (hit.position - next.origin).length();
+                let distance = (hit.position.relative - next.origin.relative).length();
                 // Rays leave smooth meshes from the curved surface that the normals describe.
-                assert!(distance < 5e-2 * extent(hit.position), "{name}: {pair:?}");
+                assert!(
+                    distance < 5e-2 * extent(hit.position.relative),
+                    "{name}: {pair:?}"
+                );
                 assert!((hit.normal.length() - 1.0).abs() < 1e-3, "{name}: {hit:?}");
                 assert!(
                     !hit.material.is_empty() || name.ends_with("gltf_model.ron"),

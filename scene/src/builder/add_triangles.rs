@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Scene {
-    /// Adds triangles with flat normals. `positions` are vertices in world space in metres, from -1e8 to 1e8, and
-    /// `triangles` are indices into them, counter-clockwise seen from the front. `material` is an entry of
+    /// Adds triangles with flat normals. `positions` are vertices in the coordinates of the file in metres, from -1e8 to
+    /// 1e8, and `triangles` are indices into them, counter-clockwise seen from the front. `material` is an entry of
     /// [`Scene::material_names`].
     ///
     /// Triangles without an area are left out. Returns their number.
@@ -64,8 +64,10 @@ impl Scene {
         let added = Arc::make_mut(&mut self.triangles);
         let before = added.len();
         memory::reserve_more(added, triangles.len()).map_err(wrong)?;
+        let origin = self.origin;
+        let relative = |vertex: u32| (positions[vertex as usize].as_dvec3() - origin).as_vec3();
         let in_world = triangles.iter().map(|triangle| Triangle {
-            vertices: triangle.map(|vertex| positions[vertex as usize]),
+            vertices: triangle.map(relative),
             material,
         });
         added.extend(in_world.filter(|triangle| has_area(&triangle.vertices)));

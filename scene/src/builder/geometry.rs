@@ -9,6 +9,7 @@ use crate::{
     limits::{MAX_LENGTH, MIN_LENGTH},
     memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
+    origin::{Parts, typical_box},
     scene::{Instance, Mesh, Sphere, Triangle},
 };
 
@@ -63,9 +64,13 @@ impl LeftOut {
 }
 
 /// The geometry of the objects that were read so far: triangles and spheres in world space, and meshes with the
-/// instances that place them there.
+/// instances that place them there. All methods take positions in the coordinates of the file.
 #[derive(Default)]
 pub(crate) struct Geometry {
+    /// The point that is subtracted from all positions, see [`Scene::origin`](crate::Scene::origin).
+    pub(crate) origin: DVec3,
+    /// Bounding boxes of the objects, from which an origin can be chosen.
+    pub(crate) parts: Parts,
     /// Triangles that are not part of a mesh.
     pub(crate) triangles: Vec<Triangle>,
     /// Spheres, in the order of the file.
@@ -77,7 +82,28 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Adds a triangle with vertices in world space, counter-clockwise seen from the front, and returns `true`. A
+    /// Creates an empty geometry whose positions are relative to `origin`.
+    pub(crate) fn around(origin: DVec3) -> Geometry {
+        Geometry {
+            origin,
+            ..Geometry::default()
+        }
+    }
+
+    /// Returns a position relative to the origin, rounded to `f32`.
+    fn relative(&self, position: DVec3) -> Vec3 {
+        (position - self.origin).as_vec3()
+    }
+
+    /// Returns a transform to coordinates relative to the origin.
+    fn relative_place(&self, place: &DAffine3) -> DAffine3 {
+        DAffine3 {
+            translation: place.translation - self.origin,
+            ..*place
+        }
+    }
+
+    /// Adds a triangle with these vertices, counter-clockwise seen from the front, and returns `true`. A
     /// triangle without area is not added and gives `false`.
     ///
     /// Fails if there are too many primitives or too little memory.
@@ -87,7 +113,7 @@ impl Geometry {
         material: u32,
     ) -> Result<bool, String> {
         let triangle = Triangle {
-            vertices: vertices.map(|vertex| vertex.as_vec3()),
+            vertices: vertices.map(|vertex| self.relative(vertex)),
             material,
         };
         if !has_area(&triangle.vertices) {
@@ -100,10 +126,21 @@ impl Geometry {
     }
 
     /// Adds a sphere. Fails if there are too many primitives or too little memory.
-    pub(crate) fn push_sphere(&mut self, sphere: Sphere) -> Result<(), String> {
+    pub(crate) fn push_sphere(
+        &mut self,
+        center: DVec3,
+        radius: f32,
+        material: u32,
+    ) -> Result<(), String> {
+        let arm = f64::from(radius);
+        self.parts.push(center - arm, center + arm, 1);
         self.check_room(1)?;
         reserve_one(&mut self.spheres)?;
-        self.spheres.push(sphere);
+        self.spheres.push(Sphere {
+            center: self.relative(center),
+            radius,
+            material,
+        });
         Ok(())
     }
 
@@ -114,12 +151,23 @@ impl Geometry {
         Ok(self.meshes.len() as u32 - 1)
     }
 
-    /// Adds an instance. Fails if there are too many primitives or too little memory.
-    pub(crate) fn push_instance(&mut self, instance: Instance) -> Result<(), String> {
+    /// Adds an instance of the mesh with index `mesh` and the transform `place`. `material` replaces the mesh's own;
+    /// `None` keeps it. Returns `false` if the transform is not invertible, see [`try_instance`].
+    ///
+    /// Fails if there are too many primitives or too little memory.
+    pub(crate) fn push_instance(
+        &mut self,
+        mesh: u32,
+        place: &DAffine3,
+        material: Option<u32>,
+    ) -> Result<bool, String> {
+        let Some(instance) = try_instance(mesh, &self.relative_place(place), material) else {
+            return Ok(false);
+        };
         self.check_room(1)?;
         reserve_one(&mut self.instances)?;
         self.instances.push(instance);
-        Ok(())
+        Ok(true)
     }
 
     /// Adds a flat, convex polygon as a fan of triangles from its first corner. Returns the number of triangles that
@@ -151,7 +199,7 @@ impl Geometry {
         };
         for corners in parallelograms {
             let first = mesh.positions.len() as u32;
-            let corners = corners.map(|corner| corner.as_vec3());
+            let corners = corners.map(|corner| self.relative(corner));
             for [a, b, c] in [[0, 1, 2], [0, 2, 3]] {
                 if has_area(&[corners[a], corners[b], corners[c]]) {
                     let corner = |number| first + number as u32;
@@ -209,6 +257,7 @@ impl Geometry {
             points: self.push_model_spheres(model, transform, &material)?,
             ..LeftOut::default()
         };
+        model.add_parts(transform, &mut self.parts);
         for instance in &model.instances {
             let transform = *transform * instance.transform;
             let mesh = &mut model.meshes[instance.mesh];
@@ -251,9 +300,7 @@ impl Geometry {
             };
             mesh.number = Some(number);
             // An instance whose transform is not invertible is invisible.
-            if let Some(instance) = try_instance(number, &transform, other) {
-                self.push_instance(instance)?;
-            }
+            self.push_instance(number, &transform, other)?;
         }
         Ok(left_out)
     }
@@ -273,7 +320,7 @@ impl Geometry {
         reserve_more(&mut self.spheres, model.spheres.len())?;
         let mut left_out = 0;
         for sphere in &model.spheres {
-            let center = transform.transform_point3(sphere.center.as_dvec3());
+            let center = transform.transform_point3(sphere.center);
             let radius = f64::from(sphere.radius) * scale;
             check_position(center + center.signum() * radius, "the edge of a point")?;
             if radius < MIN_LENGTH {
@@ -281,7 +328,7 @@ impl Geometry {
                 continue;
             }
             self.spheres.push(Sphere {
-                center: center.as_vec3(),
+                center: self.relative(center),
                 radius: radius as f32,
                 material: material(sphere.material),
             });
@@ -298,6 +345,7 @@ impl Geometry {
         material: u32,
     ) -> Result<u64, String> {
         let mirrors = transform.matrix3.determinant() < 0.0;
+        let transform = self.relative_place(transform);
         let in_world = |triangle: &[u32; 3]| {
             let [a, b, c] = triangle.map(|vertex| {
                 let position = mesh.positions[vertex as usize].as_dvec3();
@@ -426,9 +474,9 @@ pub(crate) struct MeshBuilder<'g> {
     /// Transform for normals: the inverse transpose of the linear part of `transform`.
     normal_transform: DMat3,
     material: u32,
-    /// Vertex positions in world space, metres.
+    /// Vertex positions in the coordinates of the scene file, metres.
     vertices: Vec<DVec3>,
-    /// Corners of the current face: position in world space, and attributes.
+    /// Corners of the current face: position as in `vertices`, and attributes.
     face: Vec<(DVec3, Corner)>,
     /// Triangles of the current face, as indices into `face`.
     triangles: Vec<[usize; 3]>,
@@ -543,6 +591,11 @@ impl<'g> MeshBuilder<'g> {
     pub(crate) fn finish(self) -> Result<(LeftOut, Vec<[Corner; 3]>), String> {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        let vertices = &self.vertices;
+        if let Some((low, high)) = typical_box(vertices.len(), |vertex| vertices[vertex]) {
+            let faces = usize::try_from(self.faces).unwrap_or(usize::MAX);
+            self.geometry.parts.push(low, high, faces);
         }
         if self.geometry.triangles.len() == self.triangles_before {
             return Err(

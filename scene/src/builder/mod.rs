@@ -27,6 +27,7 @@ pub(crate) fn scene(
 ) -> Scene {
     Scene {
         path: path.to_owned(),
+        origin: geometry.origin,
         size: (512, 512),
         spp: 64,
         max_bounces: 8,

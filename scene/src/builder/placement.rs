@@ -80,28 +80,19 @@ fn hash(key: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Makes an instance of the mesh with index `mesh`. `reach` is the largest magnitude of the mesh's coordinates in
-/// metres. `material` replaces the mesh's own; `None` keeps it.
-///
-/// Fails if the instance could extend beyond 1e8 m, or if its transform is not invertible.
-pub(crate) fn instance(
-    mesh: u32,
-    reach: f64,
-    transform: &Transform,
-    material: Option<u32>,
-) -> Result<Instance, String> {
-    let affine = transform.affine();
-    let axes = affine.matrix3;
+/// Fails if an instance with the transform `place` could extend beyond 1e8 m. `reach` is the largest magnitude of the
+/// mesh's coordinates in metres.
+pub(crate) fn check_reach(reach: f64, place: &DAffine3) -> Result<(), String> {
+    let axes = place.matrix3;
     let far = (axes.x_axis.abs() + axes.y_axis.abs() + axes.z_axis.abs()) * reach
-        + transform.translate.abs();
+        + place.translation.abs();
     if far.max_element() > MAX_LENGTH {
         return Err(format!(
             "reaches to {}, expected coordinates within 1e8 m of 0",
             point_text(far)
         ));
     }
-    try_instance(mesh, &affine, material)
-        .ok_or_else(|| "is scaled to 0 or almost 0, expected a larger scale".to_owned())
+    Ok(())
 }
 
 /// Makes an instance of the mesh with index `mesh` and the transform `place`. `material` replaces the mesh's own;

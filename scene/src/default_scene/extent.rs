@@ -127,8 +127,8 @@ impl Extent {
         (self.low + self.high) / 2.0
     }
 
-    /// Returns the view of everything, with the projection that `options` choose.
-    pub(super) fn view(self, options: &LoadOptions) -> WholeView {
+    /// Returns the view of everything, with the projection that `options` choose, for a scene around `origin`.
+    pub(super) fn view(self, options: &LoadOptions, origin: DVec3) -> WholeView {
         let center = self.center();
         let lens = WholeLens {
             orthographic: options.orthographic,
@@ -136,7 +136,7 @@ impl Extent {
             distance: options.camera_from.and_then(|from| from.distance),
             turntable: options.turntable,
         };
-        self.outline.view(center, lens)
+        self.outline.view(center, lens, origin)
     }
 }
 
@@ -144,7 +144,7 @@ impl Extent {
 fn corners_around(spheres: &[ModelSphere], transform: &DAffine3) -> [DVec3; 8] {
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for sphere in spheres {
-        let center = transform.transform_point3(sphere.center.as_dvec3());
+        let center = transform.transform_point3(sphere.center);
         let arm = DVec3::splat(f64::from(sphere.radius));
         (low, high) = (low.min(center - arm), high.max(center + arm));
     }
@@ -250,7 +250,7 @@ impl FramedPoints<'_> {
             }
             PointGroup::Spheres(range) => {
                 for sphere in &self.model.spheres[range.clone()] {
-                    let center = self.upright.transform_point3(sphere.center.as_dvec3());
+                    let center = self.upright.transform_point3(sphere.center);
                     for signs in CUBE_CORNERS {
                         take(center + signs * f64::from(sphere.radius));
                     }

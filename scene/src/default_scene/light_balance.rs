@@ -138,7 +138,7 @@ fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<Surfac
             }
         }
         for sphere in model.spheres.iter().step_by(step) {
-            let center = transform.transform_point3(sphere.center.as_dvec3());
+            let center = transform.transform_point3(sphere.center);
             // The faces of an octahedron stand for a sphere.
             for signs in [-1.0, 1.0]
                 .map(|x| [-1.0, 1.0].map(|y| [-1.0, 1.0].map(|z| [x, y, z])))

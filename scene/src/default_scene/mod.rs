@@ -21,6 +21,7 @@ use crate::{
     limits::DEFAULT_ROULETTE,
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
+    origin::Parts,
     scene::{
         Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Timeline,
         Tone,
@@ -45,9 +46,11 @@ const BACKDROP: f32 = 0.12;
 /// The camera, the exposure and the light of a model that is shown without a scene file. The frames of an animation
 /// share them, so that the image does not flicker.
 pub(crate) struct Staging {
+    /// Value of [`Scene::origin`].
+    origin: DVec3,
     /// Rule for the camera that shows the whole model; unused if a camera of the file is shown.
     whole: Framing,
-    /// Centre of the model's bounding box in metres.
+    /// Centre of the model's bounding box in metres, in the coordinates of the file.
     center: DVec3,
     /// Distance in metres from `center` within which the model lies.
     radius: f64,
@@ -66,16 +69,25 @@ impl Staging {
         options: &LoadOptions,
     ) -> Result<Staging, String> {
         let (center, radius) = (extent.center(), extent.radius);
+        let place = upright(options.up);
+        let mut parts = Parts::default();
+        model.add_parts(&place, &mut parts);
+        let origin = parts.origin();
         let mut staging = Staging {
-            whole: Framing::Whole(extent.view(options)),
+            origin,
+            whole: Framing::Whole(extent.view(options, origin)),
             center,
             radius,
             balance: None,
         };
         let size = image_size(model, options);
         let camera = staging.framing(model, options)?.camera(size);
-        let lights = scene_lights(model, options.up)?;
-        staging.balance = balance(model, &lights, &camera, size, &upright(options.up));
+        let lights = scene_lights(model, options.up, origin)?;
+        let place = DAffine3 {
+            translation: place.translation - origin,
+            ..place
+        };
+        staging.balance = balance(model, &lights, &camera, size, &place);
         Ok(staging)
     }
 
@@ -92,7 +104,8 @@ impl Staging {
         // The width of an orthographic view is that at the middle of the model, if it is in front of the camera.
         let origin = camera.origin.as_dvec3();
         let forward = (camera.target.as_dvec3() - origin).normalize_or(DVec3::NEG_Z);
-        let distance = (self.center - origin).dot(forward).max(self.radius);
+        let center = self.center - self.origin;
+        let distance = (center - origin).dot(forward).max(self.radius);
         Ok(Framing::Camera {
             camera: projected(camera, options, distance)?,
             keeps_width: options.fov_degrees.is_some() && !options.orthographic,
@@ -137,8 +150,8 @@ impl Staging {
         let origin = transform.translation;
         let distance = self.radius.max(1e-3 * origin.abs().max_element()).max(1e-3);
         Camera {
-            origin: origin.as_vec3(),
-            target: (origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
+            origin: (origin - self.origin).as_vec3(),
+            target: (origin - self.origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
             up: axis(DVec3::Y).as_vec3(),
             projection: match camera.view {
                 ModelView::Perspective { yfov } => Projection::Perspective {
@@ -183,12 +196,14 @@ fn image_size(model: &Model, options: &LoadOptions) -> (u32, u32) {
     }
 }
 
-/// Returns the lights of a model, whose axis `up` points up, as those of a scene. Fails if one is not within 1e8 m
-/// of 0.
-fn scene_lights(model: &Model, up: Option<UpAxis>) -> Result<Vec<Light>, String> {
+/// Returns the lights of a model, whose axis `up` points up, as those of a scene around `origin`. Fails if one is not
+/// within 1e8 m of 0.
+fn scene_lights(model: &Model, up: Option<UpAxis>, origin: DVec3) -> Result<Vec<Light>, String> {
     let place = upright(up);
     let lights = model.lights.iter();
-    lights.map(|light| light.scene_light(&place)).collect()
+    lights
+        .map(|light| light.scene_light(&place, origin))
+        .collect()
 }
 
 /// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`. Returns it
@@ -219,7 +234,7 @@ pub(crate) fn scene(
         },
     });
     let cameras = cameras.collect();
-    let mut lights = scene_lights(&model, options.up).map_err(wrong)?;
+    let mut lights = scene_lights(&model, options.up, staging.origin).map_err(wrong)?;
     let balance = staging.balance;
     if let Some(balance) = balance.filter(|balance| balance.light_scale != 1.0) {
         let factor = balance.light_scale;
@@ -244,7 +259,7 @@ pub(crate) fn scene(
         }
     }
     let background = options.background.unwrap_or_default();
-    let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
+    let (mut geometry, mut materials) = (Geometry::around(staging.origin), Materials::default());
     materials.add_model(&model, SPP).map_err(wrong)?;
     let own = |material| material as u32;
     let left_out = geometry

@@ -69,7 +69,7 @@ impl Imported {
             let position = uniform_point(corners, along.clamp(0.0, 1.0), reversed(point, 2));
             let inner = 2.0 * reversed(point, 3) - 1.0;
             let mut shine = |direction: DVec3| {
-                self.lights.push(Light::Spot {
+                let light = Light::Spot {
                     position: position.as_vec3(),
                     direction: direction.as_vec3(),
                     intensity,
@@ -80,7 +80,8 @@ impl Imported {
                     },
                     outer_degrees: 90.0,
                     falloff: SpotFalloff::Squared,
-                });
+                };
+                self.push_light(light, position);
             };
             let front = normal.normalize_or_zero();
             shine(front);

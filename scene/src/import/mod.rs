@@ -38,10 +38,8 @@ use crate::{
     load_options::UpAxis,
     memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
-    scene::{
-        Background, Camera, Environment, Framing, Light, Outline, Scene, Sphere, ViewAxes,
-        WholeLens,
-    },
+    origin::Parts,
+    scene::{Background, Camera, Environment, Framing, Light, Outline, Scene, ViewAxes, WholeLens},
     view_options::scene_camera,
 };
 
@@ -56,7 +54,7 @@ pub(crate) struct Imported {
     /// Spheres that are not meshes.
     pub(crate) spheres: Vec<ImportedSphere>,
     /// Lights that are not objects, without the environment map.
-    pub(crate) lights: Vec<Light>,
+    pub(crate) lights: Vec<ImportedLight>,
     /// Environment map; `None` if there is none.
     pub(crate) environment: Option<Environment>,
     /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB.
@@ -125,6 +123,25 @@ pub(crate) struct ImportedSphere {
     material: usize,
 }
 
+/// A light with its precise position.
+pub(crate) struct ImportedLight {
+    /// The light, whose position is ignored.
+    light: Light,
+    /// Position in world space, metres; 0 for a light without one.
+    position: DVec3,
+}
+
+impl ImportedLight {
+    /// Returns the light of a scene around `origin`.
+    fn around(&self, origin: DVec3) -> Light {
+        let mut light = self.light.clone();
+        if let Light::Point { position, .. } | Light::Spot { position, .. } = &mut light {
+            *position = (self.position - origin).as_vec3();
+        }
+        light
+    }
+}
+
 /// Returns the length of the axes of a transform that turns and scales evenly; `None` for any other.
 pub(crate) fn even_scale(transform: &DAffine3) -> Option<f64> {
     let axes = transform.matrix3;
@@ -172,6 +189,11 @@ impl Imported {
     /// Adds a warning for the user, unless an equal one exists.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.model.note(note.into());
+    }
+
+    /// Adds a light. `position` is its position in world space, metres; 0 for a light without one.
+    pub(crate) fn push_light(&mut self, light: Light, position: DVec3) {
+        self.lights.push(ImportedLight { light, position });
     }
 
     /// Adds an instance of a mesh to a group, or to the scene if that is `None`. The scene leaves out an invisible one,
@@ -290,36 +312,30 @@ impl Imported {
         if mirror {
             self.mirror();
         }
-        let (camera, framing) = self.camera(depth, options).map_err(wrong)?;
+        let place = match mirror {
+            true => DAffine3::from_mat3(MIRROR),
+            false => DAffine3::IDENTITY,
+        };
+        let origin = self.origin(&place);
+        let (camera, framing) = self.camera(depth, options, origin).map_err(wrong)?;
         let mut chosen = None;
         if let Some(file) = &options.environment {
             let (light, note) = chosen_environment(file, self.spp)?;
             note.into_iter().for_each(|note| self.note(note));
             (chosen, self.environment, self.sky) = (Some(light), None, Vec3::ZERO);
         }
-        let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
+        let (mut geometry, mut materials) = (Geometry::around(origin), Materials::default());
         materials.add_model(&self.model, self.spp).map_err(wrong)?;
-        let transform = match mirror {
-            true => DAffine3::from_mat3(MIRROR),
-            false => DAffine3::IDENTITY,
-        };
         let left_out = geometry
-            .push_model(
-                &mut self.model,
-                &transform,
-                |index| index as u32,
-                &materials,
-            )
+            .push_model(&mut self.model, &place, |index| index as u32, &materials)
             .map_err(wrong)?;
         for sphere in &self.spheres {
             let far = sphere.center.abs().max_element() + sphere.radius;
             check_position(DVec3::splat(far), "a sphere").map_err(wrong)?;
-            let sphere = Sphere {
-                center: sphere.center.as_vec3(),
-                radius: sphere.radius.max(MIN_LENGTH) as f32,
-                material: sphere.material as u32,
-            };
-            geometry.push_sphere(sphere).map_err(wrong)?;
+            let radius = sphere.radius.max(MIN_LENGTH) as f32;
+            geometry
+                .push_sphere(sphere.center, radius, sphere.material as u32)
+                .map_err(wrong)?;
         }
         for note in left_out.notes() {
             self.note(note);
@@ -341,9 +357,10 @@ impl Imported {
             self.note("the scene contains no light: the image will be black; add an emitter");
         }
         check_brightness(self.sky.max_element(), self.spp).map_err(wrong)?;
-        let mut lights = std::mem::take(&mut self.lights);
-        for light in &lights {
+        let mut lights = Vec::new();
+        for light in &self.lights {
             check_light(light).map_err(wrong)?;
+            lights.push(light.around(origin));
         }
         lights.extend(self.environment.take().map(Light::Environment).or(chosen));
         let background = options.background.unwrap_or(self.background);
@@ -404,15 +421,33 @@ impl Imported {
         Some(*depths.select_nth_unstable_by(middle, f64::total_cmp).1)
     }
 
-    /// Returns the camera, and the rule for it if the file has none. `depth` is that of the shapes in its view. Fails if
-    /// the camera is degenerate, or `options` have an angle of view and it is orthographic.
+    /// Returns the origin that suits the shapes. `place` transforms the model, and the spheres are in place already.
+    fn origin(&self, place: &DAffine3) -> DVec3 {
+        let mut parts = Parts::default();
+        self.model.add_parts(place, &mut parts);
+        for sphere in &self.spheres {
+            parts.push(
+                sphere.center - sphere.radius,
+                sphere.center + sphere.radius,
+                1,
+            );
+        }
+        parts.origin()
+    }
+
+    /// Returns the camera, and the rule for it if the file has none, for a scene around `origin`. `depth` is that of the
+    /// shapes in its view. Fails if the camera is degenerate, or `options` have an angle of view and it is orthographic.
     fn camera(
         &self,
         depth: Option<f64>,
         options: &LoadOptions,
+        origin: DVec3,
     ) -> Result<(Camera, Option<Framing>), String> {
         if let Some(view) = &self.view {
-            return Ok((scene_camera(view.camera(depth)?, options)?, None));
+            return Ok((
+                scene_camera(view.camera(depth, origin)?, options, origin)?,
+                None,
+            ));
         }
         let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
         let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
@@ -443,7 +478,7 @@ impl Imported {
             distance: from.distance,
             turntable: options.turntable,
         };
-        let framing = Framing::Whole(outline.view((low + high) / 2.0, lens));
+        let framing = Framing::Whole(outline.view((low + high) / 2.0, lens, origin));
         Ok((framing.camera(self.size), Some(framing)))
     }
 
@@ -466,19 +501,10 @@ impl Imported {
         }
         // Its numbers are 0, 1 and -1.
         let turn_f32 = turn.as_mat3();
-        for light in &mut self.lights {
-            match light {
-                Light::Point { position, .. } => *position = turn_f32 * *position,
-                Light::Spot {
-                    position,
-                    direction,
-                    ..
-                } => {
-                    *position = turn_f32 * *position;
-                    *direction = turn_f32 * *direction;
-                }
-                Light::Directional { direction, .. } => *direction = turn_f32 * *direction,
-                Light::Environment(_) => {}
+        for ImportedLight { light, position } in &mut self.lights {
+            *position = turn * *position;
+            if let Light::Spot { direction, .. } | Light::Directional { direction, .. } = light {
+                *direction = turn_f32 * *direction;
             }
         }
         if let Some(environment) = &mut self.environment {
@@ -497,16 +523,10 @@ impl Imported {
         for sphere in &mut self.spheres {
             sphere.center = MIRROR * sphere.center;
         }
-        for light in &mut self.lights {
-            match light {
-                Light::Point { position, .. } => position.x = -position.x,
-                Light::Spot {
-                    position,
-                    direction,
-                    ..
-                } => (position.x, direction.x) = (-position.x, -direction.x),
-                Light::Directional { direction, .. } => direction.x = -direction.x,
-                Light::Environment(_) => {}
+        for ImportedLight { light, position } in &mut self.lights {
+            position.x = -position.x;
+            if let Light::Spot { direction, .. } | Light::Directional { direction, .. } = light {
+                direction.x = -direction.x;
             }
         }
         if let Some(environment) = &mut self.environment {
@@ -520,26 +540,22 @@ const MIRROR: DMat3 = DMat3::from_cols(DVec3::NEG_X, DVec3::Y, DVec3::Z);
 
 /// Fails if a light has a channel of 2²⁴ or more or a coordinate beyond 1e8 m, or a spot or directional light has no
 /// direction. An environment always passes, because it is checked when it is made.
-fn check_light(light: &Light) -> Result<(), String> {
-    let (strength, position, direction) = match light {
-        Light::Point {
-            position,
-            intensity,
-        } => (*intensity, *position, Vec3::X),
+fn check_light(ImportedLight { light, position }: &ImportedLight) -> Result<(), String> {
+    let (strength, direction) = match light {
+        Light::Point { intensity, .. } => (*intensity, Vec3::X),
         Light::Spot {
-            position,
             direction,
             intensity,
             ..
-        } => (*intensity, *position, *direction),
+        } => (*intensity, *direction),
         Light::Directional {
             direction,
             irradiance,
             ..
-        } => (*irradiance, Vec3::ZERO, *direction),
+        } => (*irradiance, *direction),
         Light::Environment(_) => return Ok(()),
     };
-    check_position(position.as_dvec3(), "a light")?;
+    check_position(*position, "a light")?;
     if !direction.length_squared().is_normal() {
         return Err("a light has no direction; give it one".to_owned());
     }

@@ -137,9 +137,9 @@ impl View {
         self.right.cross(self.up).dot(self.forward) > 0.0
     }
 
-    /// Returns the camera. Its target, about which it orbits, is as far away as its lens focuses, or at `depth` without
+    /// Returns the camera of a scene around `origin`. Its target, about which it orbits, is as far away as its lens focuses, or at `depth` without
     /// a lens, in metres. Fails if its axes are degenerate, or it is too far away.
-    pub(super) fn camera(&self, depth: Option<f64>) -> Result<Camera, String> {
+    pub(super) fn camera(&self, depth: Option<f64>, origin: DVec3) -> Result<Camera, String> {
         let degenerate = || "its camera has a degenerate transform; correct it".to_owned();
         check_position(self.origin, "the camera")?;
         let forward = self.forward.try_normalize().ok_or_else(degenerate)?;
@@ -151,10 +151,11 @@ impl View {
         let focus = lens.map_or(depth.unwrap_or(1.0), |(_, focus)| focus);
         let focus = focus.clamp(MIN_LENGTH, MAX_LENGTH);
         // A target that is close to a distant camera would lose its direction in `f32`.
-        let distance = focus.max(1e-2 * self.origin.abs().max_element());
+        let position = self.origin - origin;
+        let distance = focus.max(1e-2 * position.abs().max_element());
         Ok(Camera {
-            origin: self.origin.as_vec3(),
-            target: (self.origin + forward * distance).as_vec3(),
+            origin: position.as_vec3(),
+            target: (position + forward * distance).as_vec3(),
             up: up.as_vec3(),
             projection: match self.extent {
                 ViewExtent::Perspective(tangent) => Projection::Perspective {

@@ -30,10 +30,11 @@ impl Converter<'_> {
         match object.plugin.as_str() {
             "point" => {
                 let intensity = self.strength(object, "intensity")?;
-                self.scene.lights.push(Light::Point {
+                let light = Light::Point {
                     position: position.as_vec3(),
                     intensity,
-                });
+                };
+                self.scene.push_light(light, position);
             }
             "spot" => {
                 let cutoff = object.number("cutoff_angle", 20.0).clamp(0.0, 90.0);
@@ -52,14 +53,15 @@ impl Converter<'_> {
                         .note("approximated: the texture of spot lights by its mean");
                     intensity *= texture.mean(&self.scene.model.library);
                 }
-                self.scene.lights.push(Light::Spot {
+                let light = Light::Spot {
                     position: position.as_vec3(),
                     direction: forward.as_vec3(),
                     intensity,
                     inner_degrees: beam as f32,
                     outer_degrees: cutoff as f32,
                     falloff: SpotFalloff::Linear,
-                });
+                };
+                self.scene.push_light(light, position);
             }
             "directional" => {
                 let irradiance = self.strength(object, "irradiance")?;
@@ -70,11 +72,12 @@ impl Converter<'_> {
                     // Mitsuba 3.9 uses the axis with the length that `to_world` gives it.
                     _ => (forward, irradiance * forward.length() as f32),
                 };
-                self.scene.lights.push(Light::Directional {
+                let light = Light::Directional {
                     direction: direction.as_vec3(),
                     irradiance,
                     angle_degrees: 0.0,
-                });
+                };
+                self.scene.push_light(light, DVec3::ZERO);
             }
             "constant" => {
                 let radiance = self.strength(object, "radiance")?;
@@ -172,11 +175,12 @@ impl Converter<'_> {
             // Mitsuba spreads the flux evenly over the solid angle of the disk. Its edge faces surfaces less.
             let facing = (1.0 + libm::cos(aperture.to_radians() / 2.0)) / 2.0;
             let flux = sun::flux(day.elevation, day.turbidity) * finite("sun_scale");
-            self.scene.lights.push(Light::Directional {
+            let light = Light::Directional {
                 direction: (to_world * -day.to_sun()).as_vec3(),
                 irradiance: (flux * facing).as_vec3(),
                 angle_degrees: aperture as f32,
-            });
+            };
+            self.scene.push_light(light, DVec3::ZERO);
         }
         Ok(())
     }

@@ -287,14 +287,16 @@ impl Converter<'_> {
         let meshes = self.meshes.indices(model, &path, reading, read)?;
         for &mesh in meshes.iter() {
             let right_handed = has_normal_map.then_some(mirrored);
-            let size = uv_extent(&self.scene.model.meshes[mesh], &to_world, right_handed);
+            let of_file = &self.scene.model.meshes[mesh];
+            let transform = of_file.placed(to_world);
+            let size = uv_extent(of_file, &to_world, right_handed);
             let Some(material) = self.material(object, size)? else {
                 return Ok(());
             };
             let instance = ModelInstance {
                 mesh,
                 material,
-                transform: to_world,
+                transform,
             };
             self.scene.push_instance(instance, group.as_deref_mut())?;
         }

@@ -5,7 +5,7 @@
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::{Model, ModelInstance, ModelMesh};
-use crate::memory::vec_with_capacity;
+use crate::{memory::vec_with_capacity, origin::origin_of_points};
 
 /// Largest ratio between a transform's scales along its axes. Beyond it the smallest scale counts as 0, because `f32`
 /// cannot resolve it.
@@ -44,7 +44,7 @@ fn is_flat(place: &DAffine3) -> bool {
 
 impl Model {
     /// Replaces the mesh of each instance whose transform scales to 0, or almost 0, along an axis by its own copy in
-    /// model coordinates, and its transform by the identity.
+    /// model coordinates, and its transform by the identity or, far from 0, by a translation.
     ///
     /// The copy keeps only triangles, their materials and texture coordinates; its shading is flat. Fails if memory does not suffice;
     /// then some instances may be replaced already.
@@ -56,11 +56,19 @@ impl Model {
             if !is_flat(&transform) {
                 continue;
             }
-            let transformed = self.meshes[mesh].transformed(&transform)?;
+            let positions = &self.meshes[mesh].positions;
+            let origin = origin_of_points(positions.len(), |vertex| {
+                transform.transform_point3(positions[vertex].as_dvec3())
+            });
+            let place = DAffine3 {
+                translation: transform.translation - origin,
+                ..transform
+            };
+            let transformed = self.meshes[mesh].transformed(&place)?;
             let mesh = self.push_mesh(transformed);
             let instance = &mut self.instances[number];
             instance.mesh = mesh;
-            instance.transform = DAffine3::IDENTITY;
+            instance.transform = DAffine3::from_translation(origin);
         }
         Ok(())
     }

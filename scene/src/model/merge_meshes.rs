@@ -3,20 +3,21 @@
 //! The bounding boxes of separate meshes overlap, so that a ray would traverse one BVH after the other. One BVH over
 //! all of their triangles is traversed once. Meshes that become separate triangles of the scene share a BVH anyway and
 //! are not merged. Emissive meshes are not merged, because every triangle of an emissive instance counts as a light.
-//! Small meshes far from the model's origin are not merged, because `f32` coordinates of the model are too imprecise.
+//! Small meshes far from 0, or from the origin that suits most meshes, are not merged, because `f32` coordinates of the
+//! model are too imprecise.
 
 use std::{collections::BTreeMap, mem::take};
 
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{Model, ModelInstance, ModelMaterial, ModelMesh};
-use crate::memory::vec_with_capacity;
+use crate::{memory::vec_with_capacity, origin::Parts};
 
 /// Smallest number of meshes that are merged. They must have the same set of vertex attributes.
 const MIN_MESHES: usize = 4;
 /// Largest number of vertices, and of triangles, of a merged mesh. Their indices have 32 bits.
 const MAX_ELEMENTS: usize = 1 << 31;
-/// Largest ratio of a mesh's distance from the model's origin to its size at which it is merged. Farther away, `f32`
+/// Largest ratio of a mesh's distance from the origin of the merged mesh to its size at which it is merged. Farther away, `f32`
 /// coordinates of the model are too imprecise for it.
 const MAX_RELATIVE_DISTANCE: f64 = 4096.0;
 
@@ -25,11 +26,14 @@ const MAX_RELATIVE_DISTANCE: f64 = 4096.0;
 type Attributes = (bool, bool, bool, bool);
 
 impl Model {
-    /// Merges meshes with one instance each into one mesh in model coordinates, separately for each set of vertex
+    /// Merges meshes with one instance each into one mesh, whose transform is a translation at most, separately for each set of vertex
     /// attributes that at least four of them have. Their materials may differ.
     ///
     /// The documentation of the module names the meshes that are never merged. Fails if memory does not suffice.
     pub(crate) fn merge_meshes(&mut self) -> Result<(), String> {
+        let mut parts = Parts::default();
+        self.add_parts(&DAffine3::IDENTITY, &mut parts);
+        let origin = parts.origin();
         let mut places = vec![0u32; self.meshes.len()];
         for instance in &self.instances {
             places[instance.mesh] += 1;
@@ -40,7 +44,7 @@ impl Model {
             let material = &self.materials[instance.material];
             if places[instance.mesh] == 1
                 && self.stays_mesh(mesh, material)
-                && is_precise(mesh, instance)
+                && is_precise(mesh, instance, origin)
             {
                 let attributes = self.attributes(mesh, material);
                 groups.entry(attributes).or_default().push(number);
@@ -66,7 +70,7 @@ impl Model {
             if vertices.max(triangles) > MAX_ELEMENTS / 2 {
                 continue;
             }
-            meshes.push(self.merge(&numbers, vertices, triangles)?);
+            meshes.push(self.merge(&numbers, origin, vertices, triangles)?);
             numbers.iter().for_each(|&number| merged[number] = true);
         }
         let mut left = merged.iter();
@@ -78,19 +82,20 @@ impl Model {
             self.instances.push(ModelInstance {
                 mesh,
                 material,
-                transform: DAffine3::IDENTITY,
+                transform: DAffine3::from_translation(origin),
             });
         }
         Ok(())
     }
 
-    /// Merges the meshes of the instances with the indices `numbers` into one mesh in model coordinates, and leaves
-    /// those meshes empty. `vertices` and `triangles` are their total counts.
+    /// Merges the meshes of the instances with the indices `numbers` into one mesh, and leaves those meshes empty. The
+    /// mesh is in model coordinates relative to `origin`. `vertices` and `triangles` are the total counts.
     ///
     /// Fails if memory does not suffice.
     fn merge(
         &mut self,
         numbers: &[usize],
+        origin: DVec3,
         vertices: usize,
         triangles: usize,
     ) -> Result<ModelMesh, String> {
@@ -106,6 +111,10 @@ impl Model {
                 material,
                 transform,
             } = self.instances[number];
+            let transform = DAffine3 {
+                translation: transform.translation - origin,
+                ..transform
+            };
             let mut mesh = take(&mut self.meshes[mesh]);
             let material_of_mesh = &self.materials[material];
             mesh.add_missing_attributes(
@@ -202,11 +211,11 @@ impl Model {
     }
 }
 
-/// Returns whether the positions of a mesh are precise enough as `f32` in model coordinates, and the transform of its
-/// instance is invertible.
-fn is_precise(mesh: &ModelMesh, instance: &ModelInstance) -> bool {
-    let corners = mesh.corners();
-    let corners = corners.map(|corner| instance.transform.transform_point3(corner.as_dvec3()));
+/// Returns whether the positions of a mesh are precise enough as `f32` in model coordinates relative to `origin`, and the
+/// transform of its instance is invertible.
+fn is_precise(mesh: &ModelMesh, instance: &ModelInstance, origin: DVec3) -> bool {
+    let place = |corner: Vec3| instance.transform.transform_point3(corner.as_dvec3()) - origin;
+    let corners = mesh.corners().map(place);
     let low = corners.iter().copied().fold(DVec3::INFINITY, DVec3::min);
     let high = corners
         .iter()

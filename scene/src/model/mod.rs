@@ -21,6 +21,7 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::MAX_LENGTH,
     memory::{self, vec_with_capacity},
+    origin::{Parts, typical_box},
     scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
 };
 
@@ -74,6 +75,8 @@ struct CountedNote {
 /// has one entry per vertex.
 #[derive(Default)]
 pub(crate) struct ModelMesh {
+    /// Position in the coordinates of the file or shape of the mesh's own 0. The transforms of instances include it.
+    pub(crate) origin: DVec3,
     /// Vertex positions in mesh coordinates.
     pub(crate) positions: Vec<Vec3>,
     /// Unit normal of each vertex; `None` for flat shading.
@@ -122,7 +125,7 @@ pub(crate) struct ModelInstance {
 #[derive(Clone, Copy)]
 pub(crate) struct ModelSphere {
     /// Centre in model coordinates.
-    pub(crate) center: Vec3,
+    pub(crate) center: DVec3,
     /// Radius in model coordinates, above 0.
     pub(crate) radius: f32,
     /// Index into [`Model::materials`], of a material without textures.
@@ -220,12 +223,12 @@ pub(crate) enum LightKind {
 }
 
 impl ModelLight {
-    /// Converts the light to a light of the scene, for a model with the transform `place`. Fails if the light is
-    /// further than 1e8 m from the origin along an axis.
-    pub(crate) fn scene_light(&self, place: &DAffine3) -> Result<Light, String> {
+    /// Converts the light to a light of a scene around `origin`, for a model with the transform `place`. Fails if the
+    /// light is further than 1e8 m from 0 along an axis.
+    pub(crate) fn scene_light(&self, place: &DAffine3, origin: DVec3) -> Result<Light, String> {
         let transform = *place * self.transform;
-        let at = transform.translation;
-        check_position(at, "a light")?;
+        check_position(transform.translation, "a light")?;
+        let at = transform.translation - origin;
         let along = transform.transform_vector3(DVec3::NEG_Z);
         let direction = along.normalize_or(DVec3::NEG_Z).as_vec3();
         Ok(match self.kind {
@@ -263,6 +266,26 @@ pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
 }
 
 impl Model {
+    /// Adds the extents of all meshes and spheres to `parts`. `place` transforms the model.
+    pub(crate) fn add_parts(&self, place: &DAffine3, parts: &mut Parts) {
+        let extents = self.meshes.iter().map(|mesh| {
+            let position = |vertex: usize| mesh.positions[vertex].as_dvec3();
+            typical_box(mesh.positions.len(), position)
+        });
+        let extents: Vec<_> = extents.collect();
+        for instance in &self.instances {
+            if let Some(extent) = extents[instance.mesh] {
+                let faces = self.meshes[instance.mesh].triangles.len();
+                parts.push_placed(&(*place * instance.transform), extent, faces);
+            }
+        }
+        for sphere in &self.spheres {
+            let arm = DVec3::splat(sphere.radius.into());
+            let extent = (sphere.center - arm, sphere.center + arm);
+            parts.push_placed(place, extent, 1);
+        }
+    }
+
     /// Adds a mesh to the model, computes its bounding box and returns its index.
     pub(crate) fn push_mesh(&mut self, mut mesh: ModelMesh) -> usize {
         mesh.find_bounds();
@@ -333,6 +356,14 @@ impl ModelMesh {
         let around =
             |(low, high): (Vec3, Vec3), &position: &Vec3| (low.min(position), high.max(position));
         self.bounds = self.positions.iter().fold(empty, around);
+    }
+
+    /// Returns a transform from mesh coordinates, given that from the coordinates of the file or shape.
+    pub(crate) fn placed(&self, transform: DAffine3) -> DAffine3 {
+        if self.origin == DVec3::ZERO {
+            return transform;
+        }
+        transform * DAffine3::from_translation(self.origin)
     }
 
     /// Returns whether the mesh is shaded with the geometric normals of its triangles, because it has no vertex

@@ -9,6 +9,7 @@ use super::{Model, ModelInstance, ModelMesh, ModelSphere, check_position};
 use crate::{
     limits::{MAX_INSTANCED_LIGHTS, MAX_LENGTH},
     memory::{self, reserve_more, vec_with_capacity},
+    origin::origin_of_points,
 };
 
 /// Default diameter of points and lines, as a fraction of the diagonal of the model's bounding box.
@@ -20,7 +21,7 @@ const MAX_FINE: usize = 1 << 14;
 /// Points and lines of a primitive, in model coordinates once they are added to a model.
 #[derive(Default)]
 pub(crate) struct Strokes {
-    /// Positions, colors and texture coordinates of the vertices, without triangles.
+    /// Positions relative to its `origin`, colors and texture coordinates of the vertices, without triangles.
     pub(crate) vertices: ModelMesh,
     /// Indices of the two ends of each line. A point has two equal ones.
     pub(crate) segments: Vec<[u32; 2]>,
@@ -51,6 +52,11 @@ impl Strokes {
                 "its points and lines have {count} vertices in {copies} places, which is too many"
             ));
         }
+        let point = |number: usize| {
+            let position = self.vertices.positions[number % count];
+            transforms[number / count].transform_point3(position.as_dvec3())
+        };
+        let origin = origin_of_points(count * copies, point);
         let mut positions = vec_with_capacity(count * copies)?;
         let mut segments = vec_with_capacity(self.segments.len().saturating_mul(copies))?;
         for transform in transforms {
@@ -59,11 +65,12 @@ impl Strokes {
             for position in &self.vertices.positions {
                 let point = transform.transform_point3(position.as_dvec3());
                 check_position(point, "a vertex")?;
-                positions.push(point.as_vec3());
+                positions.push((point - origin).as_vec3());
             }
         }
         Ok(Strokes {
             vertices: ModelMesh {
+                origin,
                 positions,
                 uvs: repeated(&self.vertices.uvs, copies)?,
                 second_uvs: repeated(&self.vertices.second_uvs, copies)?,
@@ -133,7 +140,7 @@ impl Model {
             self.instances.push(ModelInstance {
                 mesh,
                 material,
-                transform: DAffine3::IDENTITY,
+                transform: DAffine3::from_translation(stroke.vertices.origin),
             });
         }
         if width.is_none() {
@@ -170,9 +177,9 @@ impl Model {
         };
         reserve_more(&mut self.spheres, points.len())?;
         for (&vertex, material) in points.iter().zip(materials) {
-            let center = strokes.vertices.positions[vertex as usize];
+            let center = strokes.vertices.positions[vertex as usize].as_dvec3();
             self.spheres.push(ModelSphere {
-                center,
+                center: strokes.vertices.origin + center,
                 radius,
                 material,
             });
@@ -196,7 +203,10 @@ impl Model {
         }
         for stroke in strokes {
             let corners = stroke.segments.as_flattened().iter();
-            let place = |&vertex: &u32| stroke.vertices.positions[vertex as usize].as_dvec3();
+            let ModelMesh {
+                origin, positions, ..
+            } = &stroke.vertices;
+            let place = |&vertex: &u32| *origin + positions[vertex as usize].as_dvec3();
             corners.map(place).for_each(&mut add);
         }
         let diagonal = (high - low).length();
@@ -305,7 +315,7 @@ impl Shape {
                     let outwards = (across * cosine + aside * sine) * ring.radius;
                     let normal = axis * ring.along + outwards;
                     let position = place[ring.end] + normal * radius;
-                    check_position(position, "a vertex")?;
+                    check_position(strokes.vertices.origin + position, "a vertex")?;
                     mesh.positions.push(position.as_vec3());
                     normals.push(normal.as_vec3());
                     sources.push(ends[ring.end]);

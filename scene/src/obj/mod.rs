@@ -29,6 +29,7 @@ use crate::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
         vertex_colors::vertex_color_material,
     },
+    origin::Positions,
 };
 
 /// Reads an OBJ file as a model. `folder` is the folder of the file, where its MTL files and images are looked up.
@@ -135,7 +136,7 @@ struct ObjPart {
 /// The state of the reader: the vertex data of the file so far, and the meshes built from it.
 struct ObjBuilder {
     model: Model,
-    positions: Vec<Vec3>,
+    positions: Positions,
     /// Vertex colors by zero-based position index, sRGB-encoded. NaN for vertices without a color; vertices after the
     /// last colored one have no entry.
     colors: Vec<Vec3>,
@@ -234,7 +235,7 @@ impl ObjBuilder {
         model.materials.push(ModelMaterial::default());
         ObjBuilder {
             model,
-            positions: Vec::new(),
+            positions: Positions::default(),
             colors: Vec::new(),
             normals: Vec::new(),
             uvs: Vec::new(),
@@ -270,8 +271,7 @@ impl ObjBuilder {
                     reserve_one(&mut self.colors)?;
                     self.colors.push(color);
                 }
-                reserve_one(&mut self.positions)?;
-                self.positions.push(position.as_vec3());
+                self.positions.push(position)?;
                 reserve_one(&mut self.recent)?;
                 self.recent.push(Recent::NONE);
             }
@@ -366,11 +366,13 @@ impl ObjBuilder {
         if flat {
             keys.iter_mut().for_each(|key| key.2 = Normal::Flat);
         }
+        self.positions.settle()?;
+        let positions = self.positions.relative();
         let places = keys.iter();
-        let places = places.map(|key| self.positions[key.0 as usize].as_dvec3());
+        let places = places.map(|key| positions[key.0 as usize].as_dvec3());
         polygon::triangles(places, &mut self.triangles);
         for &triangle in &self.triangles {
-            let [a, b, c] = triangle.map(|corner| self.positions[keys[corner].0 as usize]);
+            let [a, b, c] = triangle.map(|corner| positions[keys[corner].0 as usize]);
             let normal = (b - a).cross(c - a);
             for corner in triangle {
                 if let (vertex, _, Normal::Smooth(group)) = keys[corner] {
@@ -391,7 +393,7 @@ impl ObjBuilder {
             let (position, uv, normal) = key;
             let recent = &mut self.recent[position as usize];
             if (recent.part, recent.uv, recent.normal) != (place as u32, uv, normal) {
-                let at = self.positions[position as usize];
+                let at = positions[position as usize];
                 let coordinate = uv.map(|uv| self.uvs[uv as usize]);
                 *recent = Recent {
                     part: place as u32,
@@ -415,7 +417,7 @@ impl ObjBuilder {
     /// warning.
     fn finish(mut self) -> Result<Model, String> {
         if self.faces == 0 {
-            return Err(match self.positions.is_empty() {
+            return Err(match self.positions.len() == 0 {
                 true => "has no faces, expected at least one triangle",
                 false if self.has_lines => LINES,
                 false => POINT_CLOUD,
@@ -435,8 +437,10 @@ impl ObjBuilder {
                 names.join(", ")
             ));
         }
+        let origin = self.positions.settle()?;
         for (material, flat, part) in take(&mut self.parts) {
             let mut mesh = part.mesh;
+            mesh.origin = origin;
             if part.uvs.iter().any(Option::is_some) {
                 let flip_v = |uv: &Option<Vec2>| uv.map_or([0.0; 2], flip_v);
                 mesh.uvs = Some(part.uvs.iter().map(flip_v).collect());
@@ -469,7 +473,7 @@ impl ObjBuilder {
             self.model.instances.push(ModelInstance {
                 mesh,
                 material,
-                transform: DAffine3::IDENTITY,
+                transform: DAffine3::from_translation(origin),
             });
         }
         Ok(self.model)

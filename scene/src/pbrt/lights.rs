@@ -35,11 +35,12 @@ impl Converter {
                     scale
                 };
                 let intensity = self.strength(parameters, "I", scale)?;
-                let position = transform.transform_point3(from).as_vec3();
-                self.scene.lights.push(Light::Point {
-                    position,
+                let position = transform.transform_point3(from);
+                let light = Light::Point {
+                    position: position.as_vec3(),
                     intensity,
-                });
+                };
+                self.scene.push_light(light, position);
             }
             "spot" => {
                 let outer = parameters.number("coneangle", 30.0).clamp(0.0, 90.0);
@@ -52,15 +53,16 @@ impl Converter {
                     scale
                 };
                 let intensity = self.strength(parameters, "I", scale)?;
-                let position = transform.transform_point3(from).as_vec3();
-                self.scene.lights.push(Light::Spot {
-                    position,
+                let position = transform.transform_point3(from);
+                let light = Light::Spot {
+                    position: position.as_vec3(),
                     direction: along.as_vec3(),
                     intensity,
                     inner_degrees: inner as f32,
                     outer_degrees: outer as f32,
                     falloff: SpotFalloff::Smooth,
-                });
+                };
+                self.scene.push_light(light, position);
             }
             "distant" => {
                 let illuminance = parameters.number("illuminance", 0.0);
@@ -70,11 +72,12 @@ impl Converter {
                     scale
                 };
                 let irradiance = self.strength(parameters, "L", scale)?;
-                self.scene.lights.push(Light::Directional {
+                let light = Light::Directional {
                     direction: along.as_vec3(),
                     irradiance,
                     angle_degrees: 0.0,
-                });
+                };
+                self.scene.push_light(light, DVec3::ZERO);
             }
             "infinite" => self.infinite(parameters, scale, transform.matrix3)?,
             kind => {

@@ -21,6 +21,7 @@ use crate::{
     },
     memory::vec_with_capacity,
     model::{ModelInstance, ModelMesh},
+    origin::origin_of_points,
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -169,7 +170,7 @@ impl Converter {
         place: DAffine3,
         parameters: &Parameters,
     ) -> Result<(), String> {
-        let transform = self.state.transform * place;
+        let transform = mesh.placed(self.state.transform * place);
         if self.state.reverses {
             mesh.flip();
         }
@@ -256,7 +257,11 @@ impl Converter {
 
     /// Adds a subdivision surface as a mesh, without the normals and texture coordinates of its control mesh.
     fn subdivision_surface(&mut self, parameters: &Parameters) -> Result<(), String> {
-        let control = vertices(parameters)?.positions;
+        let ModelMesh {
+            origin,
+            positions: control,
+            ..
+        } = vertices(parameters)?;
         let triangles = triangles(parameters, control.len())?;
         let given = triangles.len();
         // Older versions call it `nlevels`.
@@ -268,6 +273,7 @@ impl Converter {
         if done < levels {
             self.note("approximated: large subdivision surfaces by fewer levels");
         }
+        mesh.origin = origin;
         self.subdivided += mesh.triangles.len() - given;
         // In pbrt, the normals point to the side from which the triangles are clockwise.
         mesh.flip();
@@ -287,7 +293,9 @@ impl Converter {
         };
         let width = parameters.number("width", 1.0);
         let widths = ["width0", "width1"].map(|name| parameters.number(name, width).max(0.0));
-        let points = parameters.vectors("P")?;
+        let mut points = parameters.vectors("P")?;
+        let origin = origin_of_points(points.len(), |point| points[point]);
+        points.iter_mut().for_each(|point| *point -= origin);
         let curve = Curve::tapered(&points, basis, degree, widths)?;
         let mut mesh = match parameters.text("type", "flat") {
             "ribbon" => curve.ribbon(&parameters.vectors("N")?)?,
@@ -300,6 +308,7 @@ impl Converter {
             return Err("P: found a curve that is not finite; correct its numbers".to_owned());
         }
         mesh.normalize_attributes();
+        mesh.origin = origin;
         self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
     }
 
@@ -346,7 +355,8 @@ impl Converter {
             for &index in meshes.iter() {
                 // A light needs the mesh and the whole model, which has it.
                 let mesh = std::mem::take(&mut self.scene.model.meshes[index]);
-                let done = self.hidden_light(&mesh, &transform, 1.0, &emission);
+                let place = mesh.placed(transform);
+                let done = self.hidden_light(&mesh, &place, 1.0, &emission);
                 self.scene.model.meshes[index] = mesh;
                 done?;
             }
@@ -356,14 +366,16 @@ impl Converter {
             .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
             .sum();
         for &mesh in meshes.iter() {
-            let size = uv_extent(&self.scene.model.meshes[mesh], &transform, right_handed);
+            let of_file = &self.scene.model.meshes[mesh];
+            let place = of_file.placed(transform);
+            let size = uv_extent(of_file, &transform, right_handed);
             let Some(material) = self.shape_material(size, total, parameters)? else {
                 return Ok(());
             };
             self.push(ModelInstance {
                 mesh,
                 material,
-                transform,
+                transform: place,
             })?;
         }
         Ok(())
@@ -461,7 +473,9 @@ fn triangles(parameters: &Parameters, count: usize) -> Result<Vec<[u32; 3]>, Str
 /// Reads the vertices of a mesh, with v upwards, without triangles.
 fn vertices(parameters: &Parameters) -> Result<ModelMesh, String> {
     let list = parameters.vectors("P")?;
-    let positions: Vec<Vec3> = list.iter().map(|position| position.as_vec3()).collect();
+    let origin = origin_of_points(list.len(), |vertex| list[vertex]);
+    let relative = |position: &DVec3| (*position - origin).as_vec3();
+    let positions: Vec<Vec3> = list.iter().map(relative).collect();
     if positions.is_empty() || !positions.iter().all(|position| position.is_finite()) {
         return Err("P: expected the positions of vertices".to_owned());
     }
@@ -481,6 +495,7 @@ fn vertices(parameters: &Parameters) -> Result<ModelMesh, String> {
         }
     }
     Ok(ModelMesh {
+        origin,
         positions,
         normals: (!normals.is_empty()).then_some(normals),
         uvs: (!uvs.is_empty()).then(|| uvs.iter().map(|uv| uv.as_vec2().to_array()).collect()),
@@ -500,7 +515,10 @@ fn bilinear_mesh(parameters: &Parameters) -> Result<(ModelMesh, bool), String> {
     if !rest.is_empty() || patches.is_empty() {
         return Err("indices: expected four vertices per patch".to_owned());
     }
-    let mut mesh = ModelMesh::default();
+    let mut mesh = ModelMesh {
+        origin: vertices.origin,
+        ..ModelMesh::default()
+    };
     let mut is_curved = false;
     for patch in patches {
         let corners = patch.map(|vertex| vertices.positions[vertex as usize].as_dvec3());

@@ -29,6 +29,7 @@ use crate::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
         vertex_colors::vertex_color_material,
     },
+    origin::Positions,
     scene::{Channel, Encoding, MaterialTexture, Parameter, Texture},
 };
 
@@ -46,7 +47,7 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
         has_face_uvs: file.has_face_uvs,
         images: file.images.len(),
         shared: Vertices {
-            positions: vec_with_capacity(vertices)?,
+            positions: Positions::with_capacity(vertices)?,
             normals: vec_with_capacity(when(file.has_normals, vertices))?,
             uvs: vec_with_capacity(when(file.has_uvs, vertices))?,
             colors: Vec::new(),
@@ -100,7 +101,7 @@ pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<
 /// give are NaN.
 #[derive(Default)]
 struct Vertices {
-    positions: Vec<Vec3>,
+    positions: Positions,
     /// Empty unless `has_normals`.
     normals: Vec<Vec3>,
     /// Empty unless `has_uvs`.
@@ -155,8 +156,7 @@ impl Vertices {
     /// Adds a vertex of the file. Fails if its position is not finite or memory does not suffice.
     fn push(&mut self, vertex: &Vertex) -> Result<(), String> {
         check_finite(self.positions.len() + 1, vertex.position)?;
-        reserve_one(&mut self.positions)?;
-        self.positions.push(vertex.position.as_vec3());
+        self.positions.push(vertex.position)?;
         if self.has_normals {
             reserve_one(&mut self.normals)?;
             self.normals.push(vertex.normal);
@@ -184,8 +184,7 @@ impl Vertices {
         color: Vec3,
     ) -> Result<u32, String> {
         let number = self.positions.len() as u32;
-        reserve_one(&mut self.positions)?;
-        self.positions.push(from.positions[vertex]);
+        self.positions.copy(&from.positions, vertex)?;
         let own = |uvs: &[[f32; 2]]| uvs.get(vertex).copied().unwrap_or([f32::NAN; 2]);
         if let Some(&normal) = from.normals.get(vertex) {
             reserve_one(&mut self.normals)?;
@@ -213,6 +212,7 @@ impl Vertices {
             colors,
             ..
         } = self;
+        let (positions, origin) = positions.into_parts()?;
         let known = |normals: &Vec<Vec3>| normals.iter().any(|normal| !normal.is_nan());
         let laid = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().any(|uv| !uv.is_nan());
         let colors = if !colors.is_empty() && colors.len() == positions.len() {
@@ -223,6 +223,7 @@ impl Vertices {
             None
         };
         Ok(ModelMesh {
+            origin,
             normals: Some(normals).filter(known),
             uvs: Some(uvs).filter(laid),
             colors,
@@ -264,8 +265,10 @@ impl PlyBuilder {
             self.triangles.push([a, b, c]);
             return Ok(());
         }
+        self.shared.positions.settle()?;
+        let positions = self.shared.positions.relative();
         let places = self.corners.iter();
-        let places = places.map(|&vertex| self.shared.positions[vertex as usize].as_dvec3());
+        let places = places.map(|&vertex| positions[vertex as usize].as_dvec3());
         polygon::triangles(places, &mut self.face_triangles);
         if !self.has_face_attributes {
             for triangle in &self.face_triangles {
@@ -353,12 +356,13 @@ impl PlyBuilder {
             }
             let material_number = model.materials.len();
             model.materials.push(material);
+            let place = mesh.placed(DAffine3::IDENTITY);
             let mesh = model.push_mesh(mesh);
             let material = model.with_vertex_colors(mesh, material_number)?;
             model.instances.push(ModelInstance {
                 mesh,
                 material,
-                transform: DAffine3::IDENTITY,
+                transform: place,
             });
         }
         Ok(model)

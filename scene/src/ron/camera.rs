@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error,
     limits::{MAX_PIXEL_ASPECT, MAX_SHIFT, MIN_PIXEL_ASPECT},
+    origin::NEAR,
     scene::{Camera, Focus, Lens, NoView, PixelFilter, Projection},
 };
 
@@ -20,8 +21,8 @@ pub(super) const STOPS: RangeInclusive<f64> = 0.1..=1000.0;
 /// Reads and validates the field `camera`, which is `object`. Invalid values are an [`Error::Scene`].
 pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Error> {
     let written: CameraText = source.parse(object)?;
-    let origin = source.position(object, "origin", written.origin)?.as_vec3();
-    let target = source.position(object, "target", written.target)?.as_vec3();
+    let origin = source.point(object, "origin", written.origin)?;
+    let target = source.point(object, "target", written.target)?;
     let up = match written.up {
         Some(raw) => source.position(object, "up", raw)?.as_vec3(),
         None => Vec3::Y,
@@ -54,6 +55,14 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
         ),
     };
     Err(source.error(object, at, problem))
+}
+
+/// Returns whether the position of a camera, which is `object`, is so far from the origin that rounding may make a valid
+/// camera invalid.
+pub(crate) fn may_be_rounded(source: &SceneSource, object: &Object) -> bool {
+    let written: Result<CameraText, Error> = source.parse(object);
+    let position = written.and_then(|written| source.point(object, "origin", written.origin));
+    position.is_ok_and(|position| f64::from(position.abs().max_element()) > NEAR)
 }
 
 /// Returns the camera with its fields `lens` and `filter`. Invalid values are an [`Error::Scene`].
@@ -166,7 +175,7 @@ fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, 
             ));
         }
         (Some(raw), None) => Focus::Distance(source.length(object, "focus_distance", raw)? as f32),
-        (None, Some(raw)) => Focus::Point(source.position(object, "focus_point", raw)?.as_vec3()),
+        (None, Some(raw)) => Focus::Point(source.point(object, "focus_point", raw)?),
         (None, None) => Focus::Point(camera.target),
     };
     let blades = match written.blades {

@@ -39,6 +39,13 @@ struct Meridian {
 }
 
 impl DisplacedSphere {
+    /// Returns opposite corners of a box around the sphere.
+    pub(crate) fn extent(&self) -> (DVec3, DVec3) {
+        let (coarse, fine) = self.amplitudes;
+        let reach = self.radius * (1.0 + coarse.abs() + fine.abs());
+        (self.center - reach, self.center + reach)
+    }
+
     /// Adds the triangles that have an area, with their fronts outwards. Returns the number of triangles that were left
     /// out because they have no area. Fails if there are too many primitives or too little memory.
     pub(crate) fn push(&self, geometry: &mut Geometry, material: u32) -> Result<u64, String> {

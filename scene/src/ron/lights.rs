@@ -79,7 +79,7 @@ fn read_light(
             position,
             intensity,
         } => Light::Point {
-            position: source.position(object, "position", position)?.as_vec3(),
+            position: source.point(object, "position", position)?,
             intensity: strength(source, object, "intensity", intensity)?,
         },
         LightText::Spot {
@@ -110,7 +110,7 @@ fn read_light(
                 ));
             }
             Light::Spot {
-                position: source.position(object, "position", position)?.as_vec3(),
+                position: source.point(object, "position", position)?,
                 direction: direction(source, object, towards)?,
                 intensity: strength(source, object, "intensity", intensity)?,
                 inner_degrees,

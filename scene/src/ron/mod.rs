@@ -20,11 +20,11 @@ pub(crate) mod write;
 
 use std::path::Path;
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use self::{
-    camera::camera,
+    camera::{camera, may_be_rounded},
     lights::lights,
     materials::radiance,
     objects::Builder,
@@ -55,14 +55,35 @@ use crate::{
 /// offer, a time without an animated model, or an angle of view for an orthographic camera.
 pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Scene, Error> {
     check_options(path, options)?;
-    let source = &SceneSource::new(path, text);
+    scene_around(DVec3::ZERO, MAX_READS - 1, path, text, options)
+}
+
+/// Maximum number of times that a scene is read until its origin is found.
+const MAX_READS: u32 = 3;
+
+/// Reads a scene like [`scene`], with coordinates that are relative to `origin`. If another origin suits the objects,
+/// which is only known after reading them, reads the scene again with that one, up to `more_reads` times.
+fn scene_around(
+    origin: DVec3,
+    more_reads: u32,
+    path: &Path,
+    text: &str,
+    options: &LoadOptions,
+) -> Result<Scene, Error> {
+    let source = &SceneSource::new(path, text, origin);
     let written: SceneText = source.parse_all()?;
     let settings = Settings::read(source, &written)?;
-    let camera = camera(source, &Object::new("camera", written.camera))?;
-    let camera = scene_camera(camera, options).map_err(|problem| Error::File {
-        file: display_path(path),
-        problem,
-    })?;
+    let view = Object::new("camera", written.camera);
+    let camera = camera(source, &view).and_then(|camera| {
+        scene_camera(camera, options, origin).map_err(|problem| Error::File {
+            file: display_path(path),
+            problem,
+        })
+    });
+    let camera = match camera {
+        Err(error) if !may_be_rounded(source, &view) => return Err(error),
+        camera => camera,
+    };
     let mut sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
         radiance(source, &Object::new("sky", raw), raw, settings.spp)
     })?;
@@ -76,7 +97,7 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
             let valid = |height: f64| NumberRange::Coordinate.holds(height);
             let object = Object::new("scene", raw);
             let height = source.number(&object, "shadow_catcher", raw, expected, valid)?;
-            Some(height as f32)
+            Some((height - origin.y) as f32)
         }
         None => None,
     };
@@ -98,9 +119,16 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     }
     let materials = materials::read(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp, options.time);
-    for (index, raw) in written.objects.iter().enumerate() {
-        builder.object(&Object::listed("object", index, raw))?;
+    let mut objects = (0..).zip(&written.objects);
+    let objects =
+        objects.try_for_each(|(index, raw)| builder.object(&Object::listed("object", index, raw)));
+    let wanted = builder.geometry.parts.origin();
+    if wanted != origin && more_reads > 0 {
+        drop(builder);
+        return scene_around(wanted, more_reads - 1, path, text, options);
     }
+    let camera = camera?;
+    objects?;
     if options.time.is_some() && !builder.is_time_used {
         return Err(Error::File {
             file: display_path(path),

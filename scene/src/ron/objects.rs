@@ -1,5 +1,7 @@
 //! Converts the objects of a scene file to triangles, spheres, meshes and instances.
 
+mod instances;
+
 use std::{
     collections::{HashMap, hash_map::Entry},
     path::{Path, PathBuf},
@@ -9,25 +11,23 @@ use glam::{DAffine3, DVec3};
 
 use super::{
     displaced_sphere::read_displaced_sphere,
-    placements::{read_grid, read_scatter, read_transform},
+    placements::read_transform,
     source::{NumberRange, Object, Raw, SceneSource},
-    text::{DisplacedSphereText, InstancesText, MeshText, ModelText, ObjectText, PlaceText},
+    text::{DisplacedSphereText, MeshText, ModelText, ObjectText},
 };
 use crate::{
     Error, LoadOptions,
     builder::{
         geometry::{Corner, Geometry, LeftOut, MeshBuilder},
-        indexed_mesh::indexed_mesh,
         materials::Materials,
-        placement::instance,
-        transform::{Transform, rotate_y},
+        transform::rotate_y,
     },
     files::display_path,
-    limits::{BUILDING_BYTES, MAX_LENGTH},
-    memory,
+    limits::MAX_LENGTH,
     model::Model,
     model_file::{self, ModelFile},
-    scene::{Instance, Light, Sphere},
+    origin::MANY_FACES,
+    scene::Light,
 };
 
 /// A collector of the geometry of a scene's objects, and of the materials and lights of models.
@@ -37,7 +37,7 @@ pub(crate) struct Builder<'s, 'a> {
     materials: Materials,
     /// Samples per pixel, against which the brightness of a model's emission is checked.
     spp: u32,
-    geometry: Geometry,
+    pub(crate) geometry: Geometry,
     /// Lights of models, in world space.
     lights: Vec<Light>,
     /// Models that were read so far, by canonical path and options as text.
@@ -73,7 +73,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             source,
             materials,
             spp,
-            geometry: Geometry::default(),
+            geometry: Geometry::around(source.origin),
             lights: Vec::new(),
             models: HashMap::new(),
             time,
@@ -138,16 +138,11 @@ impl<'s, 'a> Builder<'s, 'a> {
                 radius,
                 material,
             } => {
-                let center = source.position(object, "center", center)?.as_vec3();
+                let center = source.position(object, "center", center)?;
                 let radius = source.length(object, "radius", radius)? as f32;
                 let material = self.material(object, material)?;
-                let sphere = Sphere {
-                    center,
-                    radius,
-                    material,
-                };
                 self.geometry
-                    .push_sphere(sphere)
+                    .push_sphere(center, radius, material)
                     .map_err(|problem| source.error(object, object.raw, problem))
             }
             ObjectText::Mesh(written) => self.mesh(object, &written),
@@ -171,6 +166,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         polygons: &[[DVec3; 4]],
         material: u32,
     ) -> Result<(), Error> {
+        for corners in polygons {
+            let low = corners.iter().copied().fold(DVec3::INFINITY, DVec3::min);
+            let high = corners.iter().copied().fold(-DVec3::INFINITY, DVec3::max);
+            self.geometry.parts.push(low, high, 1);
+        }
         let flat: Result<u64, String> = if self.materials.is_textured(material) {
             self.geometry
                 .push_textured_parallelograms(polygons, material)
@@ -300,7 +300,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         };
         if lights {
             for light in &model.lights {
-                self.lights.push(light.scene_light(transform)?);
+                let light = light.scene_light(transform, self.geometry.origin)?;
+                self.lights.push(light);
             }
         }
         let (materials, geometry) = (&mut self.materials, &mut self.geometry);
@@ -329,6 +330,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         let sphere = read_displaced_sphere(source, object, written)?;
         let material = self.material(object, written.material)?;
         let before = self.geometry.triangles.len();
+        let (low, high) = sphere.extent();
+        self.geometry.parts.push(low, high, MANY_FACES);
         let flat = sphere
             .push(&mut self.geometry, material)
             .map_err(|problem| source.error(object, object.raw, problem))?;
@@ -337,148 +340,6 @@ impl<'s, 'a> Builder<'s, 'a> {
             return Err(source.error(object, object.raw, problem));
         }
         self.note_flat(object, flat);
-        Ok(())
-    }
-
-    /// Adds a `Mesh` or `DisplacedSphere` as a mesh with one instance, which has the identity transform. Fails with
-    /// [`Error::Scene`].
-    fn object_as_instance(&mut self, object: &Object<'a>) -> Result<(), Error> {
-        let mesh = self.instanced_mesh(object)?;
-        self.place(object, object.raw, mesh, &Transform::default(), None)
-    }
-
-    /// Stores a `Mesh` or `DisplacedSphere` as a mesh of the scene, without an instance. Any other object is an
-    /// [`Error::Scene`].
-    ///
-    /// Returns the mesh's index and the largest magnitude of its coordinates in metres.
-    fn instanced_mesh(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
-        let source = self.source;
-        let scene_geometry = std::mem::take(&mut self.geometry);
-        let made = match source.parse(object) {
-            Ok(ObjectText::Mesh(written)) => {
-                let corners = self.mesh_triangles(object, &written, true);
-                corners.and_then(|corners| {
-                    Ok((
-                        corners,
-                        source.flag(object, "smooth", written.smooth, false)?,
-                    ))
-                })
-            }
-            Ok(ObjectText::DisplacedSphere(written)) => {
-                let plain = DisplacedSphereText {
-                    smooth: None,
-                    ..written
-                };
-                self.displaced_sphere(object, &plain).and_then(|()| {
-                    Ok((
-                        Vec::new(),
-                        source.flag(object, "smooth", written.smooth, false)?,
-                    ))
-                })
-            }
-            Ok(_) => Err(source.error(
-                object,
-                object.raw,
-                "cannot be instanced; expected Mesh(..) or DisplacedSphere(..)",
-            )),
-            Err(error) => Err(error),
-        };
-        let shape = std::mem::replace(&mut self.geometry, scene_geometry);
-        let wrong = |problem: String| source.error(object, object.raw, problem);
-        let (corners, smooth) = made?;
-        let mesh = indexed_mesh(&shape.triangles, &corners, smooth).map_err(wrong)?;
-        let reach = mesh.positions.iter().fold(0.0, |reach: f32, position| {
-            reach.max(position.abs().max_element())
-        });
-        let number = self.geometry.push_mesh(mesh).map_err(wrong)?;
-        Ok((number, f64::from(reach)))
-    }
-
-    /// Adds an instance of a mesh, which is given by its index and `reach`, the largest magnitude of its coordinates in
-    /// metres. `material` replaces the mesh's own unless it is `None`.
-    ///
-    /// Errors are [`Error::Scene`] about `object` at the value `at`.
-    fn place(
-        &mut self,
-        object: &Object,
-        at: Raw,
-        (mesh, reach): (u32, f64),
-        transform: &Transform,
-        material: Option<u32>,
-    ) -> Result<(), Error> {
-        instance(mesh, reach, transform, material)
-            .and_then(|instance| self.geometry.push_instance(instance))
-            .map_err(|problem| self.source.error(object, at, problem))
-    }
-
-    /// Adds an `Instances` object: stores the mesh of its field `of`, and adds the instances that `at`, `grid` or
-    /// `scatter` describes. Fails with [`Error::Scene`].
-    fn instances(&mut self, object: &Object<'a>, written: &InstancesText<'a>) -> Result<(), Error> {
-        let source = self.source;
-        let shape =
-            self.instanced_mesh(&Object::new(format!("{}, of", object.name), written.of))?;
-        match (written.at, written.grid, written.scatter) {
-            (Some(at), None, None) => self.places(object, at, shape),
-            (None, Some(raw), None) => {
-                let grid = read_grid(source, &Object::new(format!("{}, grid", object.name), raw))?;
-                self.check_places(object, raw, grid.len())?;
-                (0..grid.len()).try_for_each(|number| {
-                    self.place(object, raw, shape, &grid.place(number), None)
-                })
-            }
-            (None, None, Some(raw)) => {
-                let name = format!("{}, scatter", object.name);
-                let scatter = read_scatter(source, &Object::new(name, raw))?;
-                self.check_places(object, raw, scatter.count)?;
-                (0..scatter.count).try_for_each(|number| {
-                    self.place(object, raw, shape, &scatter.place(number), None)
-                })
-            }
-            _ => Err(source.error(
-                object,
-                object.raw,
-                "expected exactly one of the fields `at`, `grid` and `scatter`",
-            )),
-        }
-    }
-
-    /// Checks that `count` more instances are allowed and fit into memory, before any is created. Errors are
-    /// [`Error::Scene`] about `object` at the value `at`.
-    fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
-        // The instances stay in memory while the tree over them is built.
-        let each = size_of::<Instance>() as u64 + BUILDING_BYTES;
-        let bytes = u64::from(count) * each;
-        self.geometry
-            .check_room(count as usize)
-            .and_then(|()| memory::check(bytes))
-            .map_err(|problem| self.source.error(object, at, problem))
-    }
-
-    /// Adds one instance for each entry of the field `at`. `shape` is the index of the mesh and the largest magnitude
-    /// of its coordinates in metres. Fails with [`Error::Scene`].
-    fn places(&mut self, object: &Object<'a>, at: Raw<'a>, shape: (u32, f64)) -> Result<(), Error> {
-        let source = self.source;
-        let places: Vec<Raw> = source.parse(&Object::new(format!("{}, at", object.name), at))?;
-        if places.is_empty() {
-            return Err(source.error(object, at, "at: is empty; expected at least one place"));
-        }
-        for (index, raw) in places.into_iter().enumerate() {
-            let name = format!("{}, place {}", object.name, index + 1);
-            let place = Object::new(name, raw);
-            let written: PlaceText = source.parse(&place)?;
-            let transform = read_transform(
-                source,
-                &place,
-                written.scale,
-                written.rotate,
-                written.translate,
-            )?;
-            let material = written
-                .material
-                .map(|raw| self.material(&place, raw))
-                .transpose()?;
-            self.place(&place, raw, shape, &transform, material)?;
-        }
         Ok(())
     }
 

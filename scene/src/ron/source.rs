@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use ron::{Options, extensions::Extensions, value::RawValue};
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -36,6 +36,8 @@ pub(crate) const MAX_PATH_BYTES: usize = 4096;
 pub(crate) struct SceneSource<'a> {
     path: &'a Path,
     text: &'a str,
+    /// The point that [`SceneSource::point`] subtracts, see [`Scene::origin`](crate::Scene::origin).
+    pub(crate) origin: DVec3,
 }
 
 /// A part of a scene file that an error message can name, such as an object, a light, a material or the camera.
@@ -168,9 +170,10 @@ impl<'a> SceneSource<'a> {
         })
     }
 
-    /// Creates a source from the path and the whole text of a scene file.
-    pub(crate) fn new(path: &'a Path, text: &'a str) -> Self {
-        SceneSource { path, text }
+    /// Creates a source from the path and the whole text of a scene file. The positions in it will be relative to
+    /// `origin`.
+    pub(crate) fn new(path: &'a Path, text: &'a str, origin: DVec3) -> Self {
+        SceneSource { path, text, origin }
     }
 
     /// Returns the path of the scene file.
@@ -300,6 +303,12 @@ impl<'a> SceneSource<'a> {
             "(x, y, z), each from -1e8 to 1e8",
             NumberRange::Coordinate,
         )
+    }
+
+    /// Parses a field as a point in metres like [`SceneSource::position`], and returns it relative to the origin.
+    pub(crate) fn point(&self, object: &Object, field: &str, raw: Raw) -> Result<Vec3, Error> {
+        let position = self.position(object, field, raw)?;
+        Ok((position - self.origin).as_vec3())
     }
 
     /// Parses a field as one scale factor for all axes or as one per axis, of either sign and magnitude 1e-15 to 1e8.

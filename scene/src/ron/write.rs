@@ -5,14 +5,15 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
-use super::edit::triple;
+use super::edit::{point, triple};
 use crate::{
     Error, LoadOptions,
     atomic_file::folder_of,
     files::display_path,
     limits::{DEFAULT_ROULETTE, SAMPLE_LIMIT},
+    origin::position_in_file,
     scene::{Background, Environment, EnvironmentSource, Light, Scene, SpotFalloff},
     surroundings::Surroundings,
 };
@@ -66,7 +67,7 @@ fn ron(
     }
     field("exposure", scene.exposure_stops.to_string());
     field("tone", format!("{:?}", scene.tone));
-    let camera = scene.camera.to_ron();
+    let camera = scene.camera.to_ron(scene.origin);
     let camera = camera.trim_start_matches("camera: ").trim_end_matches(',');
     field("camera", camera.to_owned());
     if scene.sky != Vec3::ZERO {
@@ -78,9 +79,10 @@ fn ron(
         Background::Transparent => field("background", "Transparent".to_owned()),
     }
     if let Some(height) = scene.shadow_catcher {
-        field("shadow_catcher", height.to_string());
+        let point = position_in_file(Vec3::Y * height, scene.origin);
+        field("shadow_catcher", point.y.to_string());
     }
-    let mut lights = lights(&scene.lights)?;
+    let mut lights = lights(&scene.lights, scene.origin)?;
     lights.extend(environment(scene, surroundings, path)?);
     let listed = |lines: Vec<String>| {
         let lines = lines.iter().map(|line| format!("        {line},\n"));
@@ -103,11 +105,11 @@ fn is_lamp(light: &Light) -> bool {
     !matches!(light, Light::Environment(_))
 }
 
-/// Returns the entries of `lights` for the lights that are not environments.
+/// Returns the entries of `lights` for the lights that are not environments. `origin` is [`Scene::origin`].
 ///
 /// # Errors
 /// A one-line message if a light is too bright for a scene file.
-fn lights(lights: &[Light]) -> Result<Vec<String>, String> {
+fn lights(lights: &[Light], origin: DVec3) -> Result<Vec<String>, String> {
     let strength = |strength: Vec3| {
         if strength.max_element() < SAMPLE_LIMIT {
             return Ok(triple(strength));
@@ -124,7 +126,7 @@ fn lights(lights: &[Light]) -> Result<Vec<String>, String> {
                 intensity,
             } => format!(
                 "Point(position: {}, intensity: {})",
-                triple(position),
+                point(position, origin),
                 strength(intensity)?
             ),
             Light::Spot {
@@ -141,7 +143,7 @@ fn lights(lights: &[Light]) -> Result<Vec<String>, String> {
                 };
                 format!(
                     "Spot(position: {}, direction: {}, intensity: {}, inner: {inner_degrees}, outer: {outer_degrees}{falloff})",
-                    triple(position),
+                    point(position, origin),
                     triple(direction),
                     strength(intensity)?
                 )

@@ -1,6 +1,6 @@
 //! The camera of a scene: viewpoint, projection, lens and pixel filter.
 
-use glam::{DQuat, Vec3};
+use glam::{DQuat, DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_LENGTH, MIN_LENGTH};
@@ -8,7 +8,8 @@ use crate::limits::{MAX_LENGTH, MIN_LENGTH};
 /// A perspective or orthographic camera, with or without a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
-    /// Position of the pinhole or of the lens's centre in world space, metres.
+    /// Position of the pinhole or of the lens's centre in world space, metres. Like all positions of a scene it is
+    /// relative to [`Scene::origin`](super::Scene::origin).
     #[serde(with = "numbers")]
     pub origin: Vec3,
     /// Point at which the camera looks in world space, metres; different from `origin`. Without a shift it appears at
@@ -191,6 +192,24 @@ impl Camera {
             },
         };
         Camera { projection, ..self }
+    }
+
+    /// Returns the camera relative to the scene's origin `to`, given that it is relative to `from`.
+    pub fn around(self, from: DVec3, to: DVec3) -> Camera {
+        let moved = |point: Vec3| (point.as_dvec3() + (from - to)).as_vec3();
+        let lens = self.lens.map(|lens| Lens {
+            focus: match lens.focus {
+                Focus::Point(point) => Focus::Point(moved(point)),
+                distance @ Focus::Distance(_) => distance,
+            },
+            ..lens
+        });
+        Camera {
+            origin: moved(self.origin),
+            target: moved(self.target),
+            lens,
+            ..self
+        }
     }
 
     /// Returns the camera after it has circled its target about the vertical axis by this angle in degrees,

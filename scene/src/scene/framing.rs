@@ -46,8 +46,10 @@ pub struct WholeView {
     /// Points of the model on the convex hull of their coordinates along `up` and `back`, in metres. No other point can
     /// touch the upper or lower edge of the image.
     upwards: Arc<[DVec2]>,
-    /// Centre of the model's bounding box in world space, metres.
+    /// Centre of the model's bounding box in the coordinates of the file, like the points, metres.
     center: DVec3,
+    /// The [`Scene::origin`](super::Scene::origin) to which cameras are relative.
+    origin: DVec3,
     /// Extent of the view.
     lens: WholeLens,
 }
@@ -122,7 +124,7 @@ impl Outline {
         }
     }
 
-    /// Adds a point in world space, metres.
+    /// Adds a point in the coordinates of the file, metres.
     pub(crate) fn push(&mut self, point: DVec3) {
         let back = point.dot(self.axes.back);
         self.across
@@ -147,13 +149,15 @@ impl Outline {
         }
     }
 
-    /// Returns the view that shows everything. `center` is the centre of the bounding box in world space, metres.
-    pub(crate) fn view(self, center: DVec3, lens: WholeLens) -> WholeView {
+    /// Returns the view that shows everything. `center` is the centre of the bounding box in metres, and `origin` is the
+    /// [`Scene::origin`](super::Scene::origin) of the scene.
+    pub(crate) fn view(self, center: DVec3, lens: WholeLens, origin: DVec3) -> WholeView {
         WholeView {
             axes: self.axes,
             across: self.across.finish(),
             upwards: self.upwards.finish(),
             center,
+            origin,
             lens,
         }
     }
@@ -364,7 +368,7 @@ impl WholeView {
         if let Some(distance) = self.lens.distance {
             place[2] = center_back + distance;
         }
-        let at = |distance: f64| right * place[0] + up * place[1] + back * distance;
+        let at = |distance: f64| right * place[0] + up * place[1] + back * distance - self.origin;
         let mut target_back = center_back;
         let level = (1.0 - back.y * back.y).max(0.0).sqrt();
         if self.lens.turntable && level > 1e-3 {

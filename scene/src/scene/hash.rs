@@ -1,6 +1,6 @@
 //! Hashes everything in a scene that determines its image, so that two renders can be known to show the same scene.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 use super::{
     Background, Camera, DirectLight, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
@@ -27,6 +27,11 @@ impl Scene {
         self.add_blended(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
+        if self.origin != DVec3::ZERO {
+            hash.bytes(b"origin");
+            let [x, y, z] = self.origin.to_array().map(f64::to_le_bytes);
+            hash.bytes([x, y, z].as_flattened());
+        }
         match self.background {
             // Adds nothing, for the same reason as below.
             Background::Environment => {}

@@ -19,7 +19,7 @@ mod tone;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 use crate::files::record::SceneFile;
 
@@ -53,6 +53,9 @@ pub use tone::Tone;
 pub struct Scene {
     /// Path of the scene or model file, as the caller gave it.
     pub path: PathBuf,
+    /// The point of the file's coordinates to which all positions of this scene are relative, in whole metres. It is 0
+    /// unless the objects are far from 0 in relation to their size.
+    pub origin: DVec3,
     /// Width and height of the image in pixels.
     pub size: (u32, u32),
     /// Samples per pixel, 1 or more.
@@ -83,8 +86,8 @@ pub struct Scene {
     pub sky: Vec3,
     /// Background that camera rays see if they hit nothing.
     pub background: Background,
-    /// Height in metres of an invisible, horizontal ground that catches shadows in the alpha of images; `None` without
-    /// one. It has an effect only if the background is transparent.
+    /// Height above `origin`, in metres, of an invisible, horizontal ground that catches shadows in the alpha of images;
+    /// `None` without one. It has an effect only if the background is transparent.
     pub shadow_catcher: Option<f32>,
     /// Sampling strategy for direct light.
     pub direct_light: DirectLight,
@@ -132,7 +135,7 @@ pub enum DirectLight {
 }
 
 impl Scene {
-    /// Returns the height in metres of the lowest point of all objects; `None` without objects.
+    /// Returns the height above `origin`, in metres, of the lowest point of all objects; `None` without objects.
     pub(crate) fn lowest_point(&self) -> Option<f32> {
         let corners = self.triangles.iter().flat_map(|triangle| triangle.vertices);
         let corners = corners.map(|corner| corner.y);

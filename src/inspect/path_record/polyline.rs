@@ -53,17 +53,21 @@ impl PathRecord {
         };
         for (bounce, vertex) in self.vertices.iter().enumerate() {
             match &vertex.hit {
-                Some(hit) if bounce > 0 => draw(vertex.origin, hit.position, SegmentKind::Path),
+                Some(hit) if bounce > 0 => draw(
+                    vertex.origin.relative,
+                    hit.position.relative,
+                    SegmentKind::Path,
+                ),
                 Some(_) => {}
                 None => draw(
-                    vertex.origin,
-                    vertex.origin + vertex.direction * (STUB * reach),
+                    vertex.origin.relative,
+                    vertex.origin.relative + vertex.direction * (STUB * reach),
                     SegmentKind::Missed,
                 ),
             }
             if let Some(sample) = &vertex.light_sample {
                 let (end, kind) = shadow_ray_end(sample, reach);
-                draw(sample.origin, end, kind);
+                draw(sample.origin.relative, end, kind);
             }
         }
         segments
@@ -80,7 +84,7 @@ fn shadow_ray_end(sample: &DirectLightSample, reach: f32) -> (Vec3, SegmentKind)
     } else {
         SegmentKind::Light
     };
-    (sample.origin + sample.direction * length, kind)
+    (sample.origin.relative + sample.direction * length, kind)
 }
 
 /// Clips a segment to the part beyond the near plane, which is at distance `nearest` in metres from the camera, and

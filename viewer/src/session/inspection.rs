@@ -116,7 +116,7 @@ fn try_trace(
             .first()
             .and_then(|vertex| vertex.hit.as_ref());
         return Ok(match hit {
-            Some(hit) => RenderEvent::Session(SessionEvent::Focus(hit.position)),
+            Some(hit) => RenderEvent::Session(SessionEvent::Focus(hit.position.relative)),
             None => RenderEvent::Message("nothing to focus on there".into()),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use glam::{Quat, Vec3};
+use glam::{DVec3, Quat, Vec3};
 
 use raysieve_scene::{Camera, Focus, Projection};
 
@@ -85,6 +85,12 @@ impl Orbit {
         self.current.shift = home.shift;
         self.current.pixel_aspect = home.pixel_aspect;
         self.current.filter = home.filter;
+    }
+
+    /// Adapts both cameras to a scene with the origin `to` instead of `from`.
+    pub(super) fn move_origin(&mut self, from: DVec3, to: DVec3) {
+        self.home = self.home.around(from, to);
+        self.current = self.current.around(from, to);
     }
 
     /// Orbits the camera around its target by two angles in radians, to the right and upwards. The elevation is clamped

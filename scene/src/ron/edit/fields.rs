@@ -46,7 +46,7 @@ pub(super) fn with_fields(
     let changes = edited.edits_since(loaded);
     let mut missing = Vec::new();
     let mut saved: Vec<(&FieldEdit, Place)> = Vec::new();
-    let source = SceneSource::new(path, text);
+    let source = SceneSource::new(path, text, edited.origin);
     let written: SceneText = source.parse_all()?;
     for edit in &changes {
         match place(&source, &written, edited, edit.part)? {
@@ -71,7 +71,7 @@ pub(super) fn with_fields(
     }
     let text = edits.apply(text);
     // The text may define another material by now, which cannot express the values: refuse instead of writing others.
-    let source = SceneSource::new(path, &text);
+    let source = SceneSource::new(path, &text, edited.origin);
     let written: SceneText = source.parse_all()?;
     check_materials(&source, &written, &saved)?;
     let mut definitions: Vec<String> = Vec::new();

@@ -7,11 +7,12 @@ mod fields;
 
 use std::{ops::Range, path::Path};
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 use crate::{
     Error, atomic_file,
     files::display_path,
+    origin::{fewest_digits, position_in_file},
     ron::{
         camera::{STOPS, camera},
         source::{Object, Raw, SceneSource, read_scene_file},
@@ -20,15 +21,16 @@ use crate::{
     scene::{Camera, Focus, Lens, Part, Projection, Scene},
 };
 
-/// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept.
+/// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept. `origin` is the
+/// [`Scene::origin`] of the camera's scene.
 ///
 /// # Errors
 /// [`Error::File`] if `path` is a model or cannot be read. [`Error::Scene`] if the file is not a valid scene, if a scene
 /// cannot express the camera (see [`Camera::is_expressible`]), or if a comment hinders the edit. [`Error::Write`] if the
 /// file cannot be written. The file is unchanged after an error.
-pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
+pub fn save_camera(path: &Path, camera: &Camera, origin: DVec3) -> Result<(), Error> {
     let text = editable_text(path)?;
-    write(path, &with_camera(path, &text, camera)?)
+    write(path, &with_camera(path, &text, camera, origin)?)
 }
 
 /// Saves the camera, and the fields in which `edited` differs from the scene `loaded`, to the scene's file. The pixel
@@ -58,7 +60,7 @@ pub fn edits_text(
     let path = &edited.path;
     let mut text = editable_text(path)?;
     if let Some(camera) = camera {
-        text = with_camera(path, &text, camera)?;
+        text = with_camera(path, &text, camera, edited.origin)?;
     }
     let saved = fields::with_fields(path, &text, edited, loaded)?;
     Ok((saved.text, saved.missing))
@@ -119,8 +121,8 @@ pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> (String, Option<Error>) {
 impl Camera {
     /// Returns the camera as scene text on one line: `camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),`.
     ///
-    /// The pixel filter is left out.
-    pub fn to_ron(&self) -> String {
+    /// The pixel filter is left out. `scene_origin` is the [`Scene::origin`] of its scene.
+    pub fn to_ron(&self, scene_origin: DVec3) -> String {
         let Camera {
             origin,
             target,
@@ -132,8 +134,8 @@ impl Camera {
         } = self;
         let mut text = format!(
             "camera: (origin: {}, target: {}",
-            triple(*origin),
-            triple(*target)
+            point(*origin, scene_origin),
+            point(*target, scene_origin)
         );
         if *up != Vec3::Y {
             text.push_str(&format!(", up: {}", triple(*up)));
@@ -149,7 +151,7 @@ impl Camera {
             text.push_str(&format!(
                 ", lens: (radius: {}, {}",
                 lens.radius,
-                focus(lens)
+                focus(lens, scene_origin)
             ));
             text.push_str(&aperture(lens));
             text.push(')');
@@ -162,13 +164,14 @@ impl Camera {
 /// Returns the scene text `text` with those values of its camera replaced that differ from `wanted`. Where needed,
 /// optional fields are inserted, and `lens` is removed.
 ///
-/// The pixel filter and all other text stay. `path` is for error messages.
+/// The pixel filter and all other text stay. `path` is for error messages, and `origin` is the [`Scene::origin`] of the
+/// camera's scene.
 ///
 /// # Errors
 /// [`Error::Scene`] if the text is not a valid scene, if a scene cannot express `wanted`, or if a comment hinders the
 /// removal or renaming of a field.
-fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error> {
-    let source = SceneSource::new(path, text);
+fn with_camera(path: &Path, text: &str, wanted: &Camera, origin: DVec3) -> Result<String, Error> {
+    let source = SceneSource::new(path, text, origin);
     let written: SceneText = source.parse_all()?;
     let object = Object::new("camera", written.camera);
     let current = camera(&source, &object)?;
@@ -178,10 +181,10 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
         edits: Vec::new(),
     };
     edits.replace(fields.origin, current.origin != wanted.origin, || {
-        triple(wanted.origin)
+        point(wanted.origin, origin)
     });
     edits.replace(fields.target, current.target != wanted.target, || {
-        triple(wanted.target)
+        point(wanted.target, origin)
     });
     let fov_or_width = one_of([("fov", fields.fov), ("width", fields.width)]);
     let last = fov_or_width.map_or(fields.target, |(_, raw)| raw);
@@ -219,7 +222,7 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     with_lens(&mut edits, &fields, &current, wanted)?;
     let text = edits.apply(text);
     // A value that does not read back as itself is refused instead of written.
-    let source = SceneSource::new(path, &text);
+    let source = SceneSource::new(path, &text, origin);
     let written: SceneText = source.parse_all()?;
     let edited = camera(&source, &Object::new("camera", written.camera))?;
     let wanted = Camera {
@@ -249,7 +252,7 @@ fn with_lens<'a>(
         (None, Some(lens)) => {
             let mut text = format!(", lens: (radius: {}", lens.radius);
             if lens.focus != Focus::Point(wanted.target) {
-                text += &format!(", {}", focus(lens));
+                text += &format!(", {}", focus(lens, edits.source.origin));
             }
             text += &aperture(lens);
             let last = fields.fov.or(fields.width).unwrap_or(fields.target);
@@ -287,7 +290,7 @@ fn with_lens<'a>(
     let (blades, rotation) = before.unwrap_or_default();
     for (differs, present, text) in [
         (!is_same, radius, radius_text),
-        (!has_focus, given_focus, focus(lens)),
+        (!has_focus, given_focus, focus(lens, edits.source.origin)),
         (
             blades != lens.blades,
             one_of([("blades", lens_fields.blades)]),
@@ -320,7 +323,7 @@ fn stop_text(focal_length: f64, radius: f32) -> Option<String> {
     let stop = focal_length / (2.0 * f64::from(radius));
     let gives_radius = |stop: f64| (focal_length / stop / 2.0) as f32 == radius;
     (STOPS.contains(&stop) && gives_radius(stop))
-        .then(|| format!("f_stop: {}", shortest(stop, gives_radius)))
+        .then(|| format!("f_stop: {}", fewest_digits(stop, gives_radius)))
 }
 
 /// A list of replacements and insertions to be made in a scene's text, by byte range.
@@ -420,20 +423,19 @@ impl Edits<'_, '_> {
     }
 }
 
-/// Formats a number with the fewest significant digits that still satisfy `is_equal`, which `number` should.
-fn shortest(number: f64, is_equal: impl Fn(f64) -> bool) -> String {
-    let rounded = |decimals: usize| format!("{number:.decimals$e}").parse().unwrap_or(number);
-    let mut candidates = (0..MAX_DECIMALS).map(rounded);
-    let found = candidates.find(|&candidate: &f64| is_equal(candidate));
-    found.unwrap_or(number).to_string()
-}
-
-/// Number of decimals of a number in scientific notation at which every `f64` reads back as itself.
-const MAX_DECIMALS: usize = 17;
-
 /// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
 pub(super) fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
+}
+
+/// Formats a position as `(x, y, z)` in the coordinates of a scene file, with the fewest digits that read back as the
+/// same position. `origin` is [`Scene::origin`].
+pub(super) fn point(position: Vec3, origin: DVec3) -> String {
+    if origin == DVec3::ZERO {
+        return triple(position);
+    }
+    let [x, y, z] = position_in_file(position, origin).to_array();
+    format!("({x}, {y}, {z})")
 }
 
 /// Returns the projection of a camera as its field in a scene file without a comma: `fov: 40` or `width: 2`.
@@ -445,11 +447,11 @@ fn projection(camera: &Camera) -> String {
 }
 
 /// Returns the focus of a lens, in metres, as a field of `lens` in a scene file without a comma: `focus_distance: 3` or
-/// `focus_point: (0, 1, 0)`.
-fn focus(lens: &Lens) -> String {
+/// `focus_point: (0, 1, 0)`. `origin` is [`Scene::origin`].
+fn focus(lens: &Lens, origin: DVec3) -> String {
     match lens.focus {
         Focus::Distance(metres) => format!("focus_distance: {metres}"),
-        Focus::Point(point) => format!("focus_point: {}", triple(point)),
+        Focus::Point(point) => format!("focus_point: {}", self::point(point, origin)),
     }
 }
 

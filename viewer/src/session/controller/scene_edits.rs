@@ -202,7 +202,7 @@ impl Session {
     /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
     /// cannot be written as scene text, they are comments, and the error is returned too.
     pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
-        let camera = self.orbit.current.to_ron();
+        let camera = self.orbit.current.to_ron(self.scene.origin);
         let shown = shown_options(&self.first, &self.scene);
         let animation = shown
             .animation

@@ -115,6 +115,11 @@ impl Session {
             self.history.forget_parts();
         }
         self.editing.replace(read, is_alike);
+        if scene.origin != before.origin {
+            self.orbit.move_origin(before.origin, scene.origin);
+            // Earlier cameras are relative to the old origin.
+            self.history = History::default();
+        }
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
