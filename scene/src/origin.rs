@@ -17,8 +17,10 @@ const FAR: f64 = 64.0;
 const MIN_SIZE: f64 = 1.0;
 /// Number of parts at which every second one is dropped.
 const MAX_PARTS: usize = 1 << 16;
-/// Number of faces from which on a part has the largest weight: that of a room.
+/// Number of faces from which on a part may be a whole room.
 pub(crate) const MANY_FACES: usize = 6;
+/// Weight of a part with [`MANY_FACES`]; others have the weight 1.
+const ROOM_WEIGHT: f64 = 3.0;
 /// Number of decimals of a number in scientific notation at which every `f64` reads back as itself.
 const MAX_DECIMALS: usize = 17;
 /// Largest number of points from which [`typical_box`] estimates a box.
@@ -35,7 +37,7 @@ pub(crate) struct Parts {
     count: usize,
 }
 
-/// A part of a scene, such as an object or a face of a box.
+/// A part of a scene, such as an object.
 struct Part {
     center: DVec3,
     /// Half of its largest side in metres.
@@ -44,8 +46,7 @@ struct Part {
 }
 
 impl Parts {
-    /// Adds a part whose bounding box has these opposite corners. It counts as often as it has `faces`, but at most
-    /// [`MANY_FACES`] times.
+    /// Adds a part whose bounding box has these opposite corners. One with [`MANY_FACES`] counts three times.
     pub(crate) fn push(&mut self, low: DVec3, high: DVec3, faces: usize) {
         self.count += 1;
         if !(self.count - 1).is_multiple_of(self.skipped + 1) || !(low + high).is_finite() {
@@ -54,7 +55,7 @@ impl Parts {
         self.parts.push(Part {
             center: (low + high) / 2.0,
             size: (high - low).max_element() / 2.0,
-            weight: faces.clamp(1, MANY_FACES) as f64,
+            weight: if faces < MANY_FACES { 1.0 } else { ROOM_WEIGHT },
         });
         if self.parts.len() >= MAX_PARTS {
             let mut number = 0;

@@ -110,11 +110,18 @@ fn scenes_near_0_have_the_origin_0() {
                     material: \"clay\"),";
     let ground = "Quad(corner: (-1e6, -1, 1e6), edge_u: (2e6, 0, 0), edge_v: (0, 0, -2e6), \
                   material: \"clay\"),";
+    let floor =
+        "Quad(corner: (-1, 0, 1), edge_u: (2, 0, 0), edge_v: (0, 0, -2), material: \"clay\"),";
+    let ball = "Sphere(center: (0, 1, 0), radius: 1, material: \"clay\"),";
     let bead = "Sphere(center: (60, 0, 0), radius: 1e-3, material: \"clay\"),";
     for (name, objects) in [
         ("room", near.clone()),
         ("room and far sphere", format!("{stray}{near}")),
         ("room and far backdrop", format!("{backdrop}{near}")),
+        (
+            "floor, sphere and far room",
+            format!("{floor}{ball}{}", room(PLACES[1], 0.0)),
+        ),
         ("ground and bead", format!("{ground}{bead}")),
         ("row of spheres", spheres(100, 50.0, 0.5)),
         ("room and far camera", near.clone()),
@@ -246,6 +253,9 @@ fn a_far_camera_reads_back_as_it_was_saved() {
             target: scene.camera.target + Vec3::new(1e-3, 0.0, 7.0),
             ..scene.camera
         };
+        let moved = wanted;
+        let wanted = moved.as_written(scene.origin);
+        assert!((wanted.origin - moved.origin).abs().max_element() < 1e-8);
         save_camera(&path, &wanted, scene.origin).unwrap();
         let again = Scene::load(&path).unwrap();
         assert_eq!(again.camera, wanted, "{place}");

@@ -166,11 +166,10 @@ impl<'s, 'a> Builder<'s, 'a> {
         polygons: &[[DVec3; 4]],
         material: u32,
     ) -> Result<(), Error> {
-        for corners in polygons {
-            let low = corners.iter().copied().fold(DVec3::INFINITY, DVec3::min);
-            let high = corners.iter().copied().fold(-DVec3::INFINITY, DVec3::max);
-            self.geometry.parts.push(low, high, 1);
-        }
+        let corners = || polygons.as_flattened().iter().copied();
+        let low = corners().fold(DVec3::INFINITY, DVec3::min);
+        let high = corners().fold(DVec3::NEG_INFINITY, DVec3::max);
+        self.geometry.parts.push(low, high, polygons.len());
         let flat: Result<u64, String> = if self.materials.is_textured(material) {
             self.geometry
                 .push_textured_parallelograms(polygons, material)

@@ -3,7 +3,10 @@
 use glam::{DQuat, DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MAX_LENGTH, MIN_LENGTH};
+use crate::{
+    limits::{MAX_LENGTH, MIN_LENGTH},
+    origin::position_in_file,
+};
 
 /// A perspective or orthographic camera, with or without a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,7 +199,21 @@ impl Camera {
 
     /// Returns the camera relative to the scene's origin `to`, given that it is relative to `from`.
     pub fn around(self, from: DVec3, to: DVec3) -> Camera {
-        let moved = |point: Vec3| (point.as_dvec3() + (from - to)).as_vec3();
+        self.with_points(|point| (point.as_dvec3() + (from - to)).as_vec3())
+    }
+
+    /// Returns the camera with the nearest positions that a scene file can express: far from 0, its numbers are coarser
+    /// than positions near `origin`, which is [`Scene::origin`](super::Scene::origin). With the origin 0, returns the
+    /// camera as it is.
+    pub fn as_written(self, origin: DVec3) -> Camera {
+        if origin == DVec3::ZERO {
+            return self;
+        }
+        self.with_points(|point| (position_in_file(point, origin) - origin).as_vec3())
+    }
+
+    /// Returns the camera with its position, target and point of focus replaced by what `moved` returns for them.
+    fn with_points(self, moved: impl Fn(Vec3) -> Vec3) -> Camera {
         let lens = self.lens.map(|lens| Lens {
             focus: match lens.focus {
                 Focus::Point(point) => Focus::Point(moved(point)),
@@ -218,18 +235,10 @@ impl Camera {
         let turn = turn_about_y(degrees);
         let target = self.target.as_dvec3();
         let moved = |point: Vec3| (target + turn * (point.as_dvec3() - target)).as_vec3();
-        let lens = self.lens.map(|lens| Lens {
-            focus: match lens.focus {
-                Focus::Point(point) => Focus::Point(moved(point)),
-                distance @ Focus::Distance(_) => distance,
-            },
-            ..lens
-        });
         Camera {
-            origin: moved(self.origin),
+            target: self.target,
             up: (turn * self.up.as_dvec3()).as_vec3(),
-            lens,
-            ..self
+            ..self.with_points(moved)
         }
     }
 }

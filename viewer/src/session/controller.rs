@@ -344,6 +344,8 @@ impl Session {
                 self.orbit.fly(seconds / 2.0);
             }
         }
+        // Then a saved camera reads back as it is.
+        self.orbit.current = self.orbit.current.as_written(self.scene.origin);
         if before.is_expressible() && !self.orbit.current.is_expressible() {
             self.orbit.current = before;
         }

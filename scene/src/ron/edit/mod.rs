@@ -171,6 +171,7 @@ impl Camera {
 /// [`Error::Scene`] if the text is not a valid scene, if a scene cannot express `wanted`, or if a comment hinders the
 /// removal or renaming of a field.
 fn with_camera(path: &Path, text: &str, wanted: &Camera, origin: DVec3) -> Result<String, Error> {
+    let wanted = &wanted.as_written(origin);
     let source = SceneSource::new(path, text, origin);
     let written: SceneText = source.parse_all()?;
     let object = Object::new("camera", written.camera);

@@ -304,7 +304,7 @@ impl Session {
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message.
     fn write_to_scene(&mut self) -> Result<String, raysieve_scene::Error> {
-        let camera = self.orbit.current;
+        let camera = self.orbit.current.as_written(self.scene.origin);
         let read = self.editing.read.clone();
         let missing = save_edits(&self.scene, &read, &camera)?;
         // Reloading the saved file moves no camera that the user has moved since.
