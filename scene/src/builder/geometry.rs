@@ -3,7 +3,9 @@
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::{materials::Materials, placement::try_instance, transform::Transform};
+use super::{
+    materials::Materials, mesh_use::MeshUse, placement::try_instance, transform::Transform,
+};
 use crate::{
     error::point_text,
     limits::{MAX_LENGTH, MIN_LENGTH},
@@ -388,48 +390,6 @@ impl Geometry {
                 "is too large: a scene has at most {MAX_PRIMITIVES} triangles, spheres and instances"
             )),
         }
-    }
-}
-
-/// The use of one mesh by the instances of its model: their number, and whether their materials need texture
-/// coordinates or tangents.
-#[derive(Clone, Copy, Default)]
-struct MeshUse {
-    /// Number of instances of the mesh in the model.
-    count: u32,
-    /// Whether any material of the mesh's instances needs texture coordinates: it has a texture, is anisotropic, or
-    /// blends such a material.
-    textured: bool,
-    /// Whether any material of the mesh's instances needs tangents: it has a normal map, is anisotropic, or blends such
-    /// a material.
-    normal_mapped: bool,
-}
-
-impl MeshUse {
-    /// Largest number of emissive triangles, over all instances of a mesh, that become separate triangles, so that
-    /// their light is sampled.
-    const MAX_EMISSIVE_TRIANGLES: u64 = 1 << 20;
-    /// Largest number of triangles of a mesh that become separate triangles for each of several instances. So few take
-    /// less memory than an instance does.
-    const MAX_SEPARATE_TRIANGLES: usize = 8;
-
-    /// Returns whether the instances of a mesh become separate triangles, which are traced faster and whose light is
-    /// sampled. `material` is their index in `materials`. Textured meshes and most smooth ones stay meshes.
-    fn becomes_separate_triangles(
-        &self,
-        mesh: &ModelMesh,
-        material: u32,
-        materials: &Materials,
-    ) -> bool {
-        if materials.is_textured(material) {
-            return false;
-        }
-        let triangles = mesh.triangles.len();
-        let shines = materials.surfaces[material as usize].radiance() != Vec3::ZERO;
-        if shines && u64::from(self.count) * triangles as u64 <= Self::MAX_EMISSIVE_TRIANGLES {
-            return true;
-        }
-        mesh.is_flat() && (self.count == 1 || triangles <= Self::MAX_SEPARATE_TRIANGLES)
     }
 }
 

@@ -4,6 +4,7 @@ mod add_triangles;
 pub(crate) mod geometry;
 pub(crate) mod indexed_mesh;
 pub(crate) mod materials;
+mod mesh_use;
 pub(crate) mod placement;
 pub(crate) mod transform;
 

@@ -6,9 +6,7 @@ use super::Builder;
 use crate::{
     Error,
     builder::{
-        geometry::Geometry,
-        indexed_mesh::indexed_mesh,
-        placement::check_reach,
+        geometry::Geometry, indexed_mesh::indexed_mesh, placement::check_reach,
         transform::Transform,
     },
     limits::BUILDING_BYTES,
