@@ -1,6 +1,6 @@
 //! Tests of the view of an imported scene, and of a scene without anything to see.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use raysieve_scene::{Background, CameraFrom, Light, LoadOptions, Projection, Scene, UpAxis};
 
 use super::{
@@ -13,7 +13,8 @@ fn a_camera_orbits_about_the_shapes_in_its_view() {
     let camera = |shapes: &str| {
         let sensor = "<sensor type=\"perspective\"><transform name=\"to_world\">\
             <lookat origin=\"0, 0, -800\" target=\"0, 0, -799\" up=\"0, 1, 0\"/></transform></sensor>";
-        scene(&format!("{sensor}{shapes}")).unwrap().camera
+        let scene = scene(&format!("{sensor}{shapes}")).unwrap();
+        scene.camera.around(scene.origin, DVec3::ZERO)
     };
     let ball = |z: f64| {
         format!("<shape type=\"sphere\"><point name=\"center\" x=\"0\" y=\"0\" z=\"{z}\"/></shape>")
@@ -22,8 +23,8 @@ fn a_camera_orbits_about_the_shapes_in_its_view() {
     let found = camera(&shapes);
     assert_eq!(found.target, Vec3::new(0.0, 0.0, 30.0));
     assert_eq!(found.origin, Vec3::new(0.0, 0.0, -800.0));
-    // Without shapes in front, the target is near.
-    assert_eq!(camera(&ball(-2000.0)).target.z, -792.0);
+    // Without shapes in front, the target is near: at a hundredth of the distance from the origin, here the ball.
+    assert_eq!(camera(&ball(-2000.0)).target.z, -788.0);
 }
 
 #[test]
