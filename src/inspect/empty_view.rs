@@ -8,7 +8,7 @@ use crate::{
     device::render_scene::RenderScene,
     path::{NO_PRIMITIVE, Span},
     sampler::sampler,
-    scene::{Projection, Scene},
+    scene::{Projection, Scene, position_in_file},
     stages::first_ray,
     vertex::rays::nearest_hit,
 };
@@ -35,7 +35,8 @@ pub(crate) fn note(scene: &Scene, render_scene: &RenderScene, camera: &Camera) -
     let mut distances: Vec<f64> = corners.iter().map(distance).collect();
     distances.sort_by(f64::total_cmp);
     let radius = distances[distances.len() / 2];
-    let [x, y, z] = middle.as_vec3().to_array();
+    let in_file = |point: DVec3| position_in_file(point.as_vec3(), scene.origin).to_array();
+    let [x, y, z] = in_file(middle);
     let (origin, forward) = (camera.origin.as_dvec3(), camera.forward.as_dvec3());
     let is_ahead = |corner: &DVec3| (corner - origin).dot(forward) > 0.0;
     let away = origin.distance(middle) as f32;
@@ -56,7 +57,7 @@ pub(crate) fn note(scene: &Scene, render_scene: &RenderScene, camera: &Camera) -
         .max_by(|one, other| distance(one).total_cmp(&distance(other)));
     let stray = farthest.filter(|corner| distance(corner) > FAR * radius && radius > 0.0);
     let stray = stray.map_or(String::new(), |corner| {
-        let [x, y, z] = corner.as_vec3().to_array();
+        let [x, y, z] = in_file(*corner);
         format!("; a corner at ({x}, {y}, {z}) is far from all others, and perhaps a mistake")
     });
     Some(format!("the camera sees no object: {cause}{stray}"))

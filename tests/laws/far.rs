@@ -1,7 +1,10 @@
 //! Scenes far from 0 look like those near 0.
 
 use glam::{DVec3, Vec3};
-use raysieve::{film::picture::Picture, inspect::path_record::Inspector, scene::Scene};
+use raysieve::{
+    film::picture::Picture, inspect::path_record::Inspector, render::renderer::Renderer,
+    scene::Scene,
+};
 
 use crate::common::{on_cpu, render, scene};
 
@@ -87,6 +90,17 @@ fn a_scene_looks_the_same_at_any_distance() {
             assert!(off < 1e-4, "{what} at {place} differs by {off}");
         }
     }
+}
+
+#[test]
+fn an_empty_view_is_explained_in_the_coordinates_of_the_file() {
+    let behind = r#"Sphere(center: (-1e6, 4, 3e6), radius: 0.5, material: "wall")"#;
+    let mut far = scene_at(DVec3::new(-1e6, 4.0, 3e6), 1.0, behind);
+    far.camera.origin.z = -2.0;
+    far.camera.target.z = -3.0;
+    let renderer = Renderer::new(&far, &on_cpu()).unwrap();
+    let said = renderer.empty_view().unwrap();
+    assert!(said.contains("around (-1000000, 4, 3000000)"), "{said}");
 }
 
 #[test]
