@@ -89,16 +89,29 @@ impl Parts {
         })
     }
 
-    /// Returns the origin for these parts: 0, or a point of whole metres among the parts that are far from 0 if that
-    /// saves at least half of the bits of precision that all parts would lose at 0.
+    /// Returns the origin for these parts: 0, or a point of whole metres among the parts that are far from 0. It is used
+    /// if it saves at least half of the bits of precision that all parts would lose at 0, and if most of them are closer
+    /// to it than a quarter of its distance from 0.
     ///
     /// So a few stray parts have no effect, and neither have large ones around 0, such as a ground.
     pub(crate) fn origin(&self) -> DVec3 {
-        let far = |part: &&Part| part.lost_bits(DVec3::ZERO) > 0.0;
-        let far: Vec<&Part> = self.parts.iter().filter(far).collect();
+        let far = self.parts.iter();
+        let far = far.filter(|part| part.lost_bits(DVec3::ZERO) > 0.0);
+        let far: Vec<&Part> = far.collect();
         // Adding 0 turns -0 into 0.
-        let origin = DVec3::from_array([0, 1, 2].map(|axis| median(&far, axis).round() + 0.0));
-        if self.fits(origin) {
+        let along = |axis: usize| {
+            let centers = far.iter().map(|part| (part.center[axis], part.weight));
+            median(centers.collect()).round() + 0.0
+        };
+        let origin = DVec3::from_array([0, 1, 2].map(along));
+        let distance = origin.abs().max_element();
+        let small = self.parts.iter().filter(|part| 8.0 * part.size < distance);
+        let spread = median(
+            small
+                .map(|part| (part.distance(origin), part.weight))
+                .collect(),
+        );
+        if self.fits(origin) && 4.0 * spread <= distance {
             origin
         } else {
             DVec3::ZERO
@@ -116,27 +129,27 @@ impl Parts {
 }
 
 impl Part {
+    /// Returns the distance of the centre from `origin`, along the axis where it is largest.
+    fn distance(&self, origin: DVec3) -> f64 {
+        (self.center - origin).abs().max_element()
+    }
+
     /// Returns how many bits too few are left for the size of the part in coordinates relative to `origin`.
     fn lost_bits(&self, origin: DVec3) -> f64 {
-        let distance = (self.center - origin).abs().max_element();
-        libm::log2((distance / (FAR * self.size.max(MIN_SIZE))).max(1.0))
+        libm::log2((self.distance(origin) / (FAR * self.size.max(MIN_SIZE))).max(1.0))
     }
 }
 
-/// Returns the weighted median of the centres of parts along an axis; 0 without parts.
-fn median(parts: &[&Part], axis: usize) -> f64 {
-    let mut centers: Vec<(f64, f64)> = parts
-        .iter()
-        .map(|part| (part.center[axis], part.weight))
-        .collect();
-    centers.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = centers.iter().map(|(_, weight)| weight).sum();
+/// Returns the median of pairs of a number and its weight; 0 without any.
+fn median(mut numbers: Vec<(f64, f64)>) -> f64 {
+    numbers.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = numbers.iter().map(|(_, weight)| weight).sum();
     let mut below = 0.0;
-    let middle = centers.iter().find(|(_, weight)| {
+    let middle = numbers.iter().find(|(_, weight)| {
         below += weight;
         2.0 * below >= total
     });
-    middle.map_or(0.0, |&(center, _)| center)
+    middle.map_or(0.0, |&(number, _)| number)
 }
 
 /// Returns the bounding box of points, without the outermost twentieth on each side along each axis if there are many.

@@ -124,6 +124,7 @@ fn scenes_near_0_have_the_origin_0() {
         ),
         ("ground and bead", format!("{ground}{bead}")),
         ("row of spheres", spheres(100, 50.0, 0.5)),
+        ("short row of spheres", spheres(20, 50.0, 4.0)),
         ("room and far camera", near.clone()),
     ] {
         let camera = match name {
