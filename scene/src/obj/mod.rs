@@ -4,6 +4,7 @@
 
 mod mtl;
 mod statements;
+mod texture_options;
 
 use std::{
     collections::{BTreeSet, HashMap},
