@@ -132,7 +132,7 @@ fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
                 Ok(header) => headers.push((path.clone(), header)),
                 Err(error @ raysieve::Error::Damaged { .. }) => {
                     if !reported.contains(path) {
-                        note(&format!("waiting for a new file: {error}"));
+                        note(&format!("waiting for a new file: {}", error.line()));
                         reported.push(path.clone());
                     }
                 }

@@ -14,6 +14,7 @@ mod gpus;
 mod inspect;
 mod interrupt;
 mod lighting;
+mod long_texts;
 mod memory;
 mod models;
 mod noise;
@@ -56,6 +57,7 @@ fn main() {
     crop::add(&mut trials);
     tev::add(&mut trials);
     lighting::add(&mut trials);
+    long_texts::add(&mut trials);
     gpus::add(&mut trials);
     noise_on_gpus::add(&mut trials);
     let mut arguments = Arguments::from_args();
