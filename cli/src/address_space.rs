@@ -1,17 +1,21 @@
 //! A limit of the address space (`ulimit -v`), under which the allocator must not reserve more than it needs.
 
-/// Starts the program again, in the same process, with a single arena of the allocator if the address space is limited.
+/// Starts the program again, in the same process, with a thrifty allocator if the address space is limited.
 ///
 /// By default, the allocator of glibc reserves up to 128 MiB for each thread, so that whether a render fits would depend
-/// on the order in which threads start. Without a backtrace, a failed allocation prints less. Does nothing on other
-/// systems, or if `MALLOC_ARENA_MAX` is set.
+/// on the order in which threads start. It also keeps large lists that were freed. Without a backtrace, a failed
+/// allocation prints less. Does nothing on other systems, or if `MALLOC_ARENA_MAX` is set.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn use_one_arena_if_limited() {
+pub(crate) fn spare_if_limited() {
     use std::{env, os::unix::process::CommandExt, process::Command};
 
+    use raysieve_scene::memory;
+
     const ARENAS: &str = "MALLOC_ARENA_MAX";
+    /// Size in bytes from which on memory goes back to the system as soon as it is freed.
+    const RETURNED: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "131072");
     const BACKTRACE: &str = "RUST_BACKTRACE";
-    if env::var_os(ARENAS).is_some() || !is_limited() {
+    if env::var_os(ARENAS).is_some() || !memory::is_limited() {
         return;
     }
     let (Ok(program), mut words) = (env::current_exe(), env::args_os()) else {
@@ -24,18 +28,12 @@ pub(crate) fn use_one_arena_if_limited() {
     if env::var_os(BACKTRACE).is_none() {
         again.env(BACKTRACE, "0");
     }
+    if env::var_os(RETURNED.0).is_none() {
+        again.env(RETURNED.0, RETURNED.1);
+    }
     // Returns only if that fails; the program then continues as it is.
     let _ = again.args(words).env(ARENAS, "1").exec();
 }
 
-/// Returns whether the address space of this process is limited.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn is_limited() -> bool {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let mut lines = limits.lines();
-    let line = lines.find_map(|line| line.strip_prefix("Max address space"));
-    line.is_some_and(|line| !line.trim_start().starts_with("unlimited"))
-}
-
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn use_one_arena_if_limited() {}
+pub(crate) fn spare_if_limited() {}

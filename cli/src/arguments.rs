@@ -44,7 +44,7 @@ use raysieve::{
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader, memory};
+use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader};
 #[cfg(any(feature = "window", feature = "serve"))]
 use raysieve_viewer::session::ViewOptions;
 
@@ -506,16 +506,19 @@ impl Arguments {
         ];
         let options = options.into_iter().filter(|&(given, _)| given);
         let options: Vec<&str> = options.map(|(_, option)| option).collect();
-        memory::check(memory_use.bytes(scene)).map_err(|problem| Error::Setting {
-            setting: format!("size {}x{}", scene.size.0, scene.size.1),
-            problem: match &options[..] {
-                [] => format!("{problem}; choose a smaller size"),
-                options => format!(
-                    "{problem}; choose a smaller size, or omit {}",
-                    options.join(", ")
-                ),
-            },
-        })
+        let bytes = memory_use.bytes(scene);
+        self.machine
+            .check_memory(bytes)
+            .map_err(|problem| Error::Setting {
+                setting: format!("size {}x{}", scene.size.0, scene.size.1),
+                problem: match &options[..] {
+                    [] => format!("{problem}; choose a smaller size"),
+                    options => format!(
+                        "{problem}; choose a smaller size, or omit {}",
+                        options.join(", ")
+                    ),
+                },
+            })
     }
 
     /// Returns the options with which the window or the page starts, with the look, the compared image and the denoiser of

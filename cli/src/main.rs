@@ -24,10 +24,12 @@ mod tev;
 mod verify;
 
 use std::{
+    env,
     io::{self, Write},
     path::Path,
     process::ExitCode,
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -40,12 +42,12 @@ use raysieve::{
     render::{
         checkpoint::{Beginning, Checkpoint},
         output,
-        renderer::{Ahead, Renderer},
+        renderer::{Ahead, Renderer, Settings},
     },
 };
 #[cfg(feature = "window")]
 use raysieve_scene::Scene;
-use raysieve_scene::atomic_file;
+use raysieve_scene::{atomic_file, memory};
 #[cfg(feature = "serve")]
 use raysieve_viewer::serve::Server;
 #[cfg(feature = "window")]
@@ -68,7 +70,7 @@ enum Ending {
 }
 
 fn main() -> ExitCode {
-    address_space::use_one_arena_if_limited();
+    address_space::spare_if_limited();
     signals::survive_file_size_limit();
     let ended = panics::reported(|| {
         let Some(arguments) = arguments::read()? else {
@@ -87,10 +89,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts the threads that read scenes, which would panic later if they could not be started.
+/// Starts the threads that read scenes, which would panic later if they could not be started. There are fewer of them
+/// if a limit of the memory leaves too little for all.
 fn start_threads() -> Result<(), Error> {
-    let pool = rayon::ThreadPoolBuilder::new().build_global();
-    pool.map_err(|error| Error::Setting {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if memory::is_limited() {
+        let wished = env::var("RAYON_NUM_THREADS").ok();
+        let wished = wished.and_then(|count| count.parse::<usize>().ok());
+        let max = wished
+            .filter(|&count| count > 0)
+            .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+        let of_paths = Settings::default().bytes_per_cpu_thread();
+        let fitting = memory::fitting_threads(max, of_paths);
+        pool = pool.num_threads(fitting.map_err(|problem| Error::Setting {
+            setting: "memory limit".to_owned(),
+            problem: format!("{problem}; allow more"),
+        })?);
+    }
+    pool.build_global().map_err(|error| Error::Setting {
         setting: "threads".to_owned(),
         problem: format!(
             "cannot be started: {error}; allow more memory or processes, or set RAYON_NUM_THREADS=1"

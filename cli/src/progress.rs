@@ -31,7 +31,10 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
         bar.set_style(style.with_key("time_left", time_left));
     }
-    bar.enable_steady_tick(Duration::from_millis(200));
+    // The bar's thread would panic if it could not be started.
+    if !bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
     bar
 }
 
@@ -63,7 +66,8 @@ fn with_line<T>(what: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T
     let (shown, what) = (&line, &what);
     let (done, waiting) = mpsc::channel::<()>();
     let result = thread::scope(|scope| {
-        scope.spawn(move || {
+        // Without this thread, only the line is missing.
+        let _ = thread::Builder::new().spawn_scoped(scope, move || {
             while waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
                 shown.set_message(what());
                 if shown.is_hidden() {

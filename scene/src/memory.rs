@@ -11,10 +11,17 @@ use std::{
 /// allocating it, so that smaller amounts are compared only once in [`MAX_UNCHECKED`] bytes.
 const SMALL: u64 = 1 << 16;
 /// Largest sum in bytes of small amounts that are not compared with the available memory.
-const MAX_UNCHECKED: u64 = 1 << 24;
+const MAX_UNCHECKED: u64 = 1 << 22;
+/// Part in bytes of what a limit of the process leaves that is not available to [`check`]. Allocations that nothing
+/// compares take it: those of libraries, of text, and the stacks of single threads.
+const RESERVE: u64 = 12 << 20;
+/// Address space in bytes that a thread takes: the stack that Rust gives to it, and what the system adds.
+const STACK: u64 = (2 << 20) + (1 << 16);
 
 /// Sum in bytes of the small amounts since the available memory was last read for one.
 static UNCHECKED: AtomicU64 = AtomicU64::new(0);
+/// Part in bytes of what a limit of the process leaves that is kept free besides [`RESERVE`].
+static KEPT: AtomicU64 = AtomicU64::new(0);
 
 /// Returns an error if `bytes` exceeds the memory that is available to this process.
 ///
@@ -31,7 +38,56 @@ pub fn check(bytes: u64) -> Result<(), String> {
         }
         UNCHECKED.store(0, Ordering::Relaxed);
     }
-    match available() {
+    compare(bytes, available())
+}
+
+/// Returns an error if `bytes` and the memory of `threads` threads that do not run yet exceed the memory that is
+/// available to this process. Each thread uses `bytes_per_thread` and a stack, which counts only where addresses are
+/// limited.
+///
+/// # Errors
+/// A phrase as from [`check`].
+pub fn check_with_threads(bytes: u64, threads: usize, bytes_per_thread: u64) -> Result<(), String> {
+    let bytes = bytes.saturating_add((threads as u64).saturating_mul(bytes_per_thread));
+    check(bytes)?;
+    let stacks = (threads as u64).saturating_mul(STACK);
+    compare(bytes.saturating_add(stacks), process_available())
+}
+
+/// Returns the number of threads, 1 to `max`, that a process should use in each of two pools, for reading and for
+/// rendering, if a limit of the process leaves little memory. `bytes_per_thread` is the memory that a pair of them uses
+/// besides both stacks. Returns `max` without such a limit, and on systems other than Linux.
+///
+/// The threads take at most a quarter of what the limit leaves. The rest of the quarter is kept free from now on, so
+/// that whatever fits under a limit also fits under a higher one, which has more threads.
+///
+/// # Errors
+/// A phrase with the reason, to be put after a name of the limit, if it is too low for any work.
+pub fn fitting_threads(max: usize, bytes_per_thread: u64) -> Result<usize, String> {
+    let Some(available) = process_available() else {
+        return Ok(max);
+    };
+    if available == 0 {
+        return Err(format!(
+            "is too low: less than {} are left for reading and rendering",
+            amount(RESERVE)
+        ));
+    }
+    let each = 2 * STACK + bytes_per_thread;
+    let share = (available / 4).min(max as u64 * each);
+    let threads = (share / each).max(1);
+    KEPT.store(share.saturating_sub(threads * each), Ordering::Relaxed);
+    Ok(threads as usize)
+}
+
+/// Returns whether a limit of the process, such as that of `ulimit -v`, applies to its memory.
+pub fn is_limited() -> bool {
+    process_available().is_some()
+}
+
+/// Returns an error as [`check`] does if `bytes` exceeds the available memory. `None` accepts any amount.
+fn compare(bytes: u64, available: Option<u64>) -> Result<(), String> {
+    match available {
         Some(available) if bytes > available => {
             let (needed, available) = (amount(bytes), amount(available));
             Err(format!(
@@ -112,9 +168,11 @@ fn grow<T>(items: &mut Vec<T>) -> Result<(), String> {
         .map_err(|error| format!("is too large for memory: {error}"))
 }
 
-/// Returns a number of bytes as text: `1.5 GiB`, or `23 MiB` if it is less than 1 GiB.
+/// Returns a number of bytes as text, in GiB, MiB or KiB: `1.5 GiB`, `23 MiB`.
 fn amount(bytes: u64) -> String {
-    if bytes < 1 << 30 {
+    if bytes < 1 << 20 {
+        format!("{} KiB", bytes.div_ceil(1 << 10))
+    } else if bytes < 1 << 30 {
         format!("{:.0} MiB", bytes as f64 / (1u64 << 20) as f64)
     } else {
         format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
@@ -129,15 +187,20 @@ fn available() -> Option<u64> {
     limits.into_iter().flatten().chain([machine]).min()
 }
 
-/// Returns the bytes that the limit of the process's address space leaves, or `None` if there is no limit.
+/// Returns the bytes that the limits of the process's address space and of its data leave, without what is kept free.
+/// Returns `None` if there is no limit.
 fn process_available() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max address space"))?;
-    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
-    let used = entry("/proc/self/status", "VmSize:")?.checked_mul(1024)?;
-    Some(limit.saturating_sub(used))
+    let left = |name: &str, used: &str| {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let used = entry("/proc/self/status", used)?.checked_mul(1024)?;
+        Some(limit.saturating_sub(used))
+    };
+    let addresses = left("Max address space", "VmSize:");
+    let data = left("Max data size", "VmData:");
+    let left = addresses.into_iter().chain(data).min()?;
+    Some(left.saturating_sub(RESERVE + KEPT.load(Ordering::Relaxed)))
 }
 
 /// Returns the bytes that the memory limit of a container (Linux control group, version 2) leaves. Cached files count

@@ -57,7 +57,7 @@ pub struct SceneBvhs {
     pub(crate) simd_instanced_scene: OnceLock<Option<SimdInstancedScene>>,
 }
 
-use crate::scene::limits::BUILDING_BYTES;
+use crate::scene::limits::{BUILDING_BYTES, INSTANCE_BYTES};
 
 impl SceneBvhs {
     /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
@@ -77,7 +77,9 @@ impl SceneBvhs {
     /// Builds the trees of a scene with this effort. Fails like [`SceneBvhs::of`].
     fn with_effort(scene: &Scene, effort: Effort) -> Result<SceneBvhs, Error> {
         let primitive_count = primitive_count(scene);
-        memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
+        let of_instances = scene.instances.len() as u64 * INSTANCE_BYTES;
+        let bytes = primitive_count as u64 * BUILDING_BYTES + of_instances;
+        memory::check(bytes).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
             problem: format!(
                 "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"

@@ -28,9 +28,13 @@ impl Ahead {
     /// opened.
     pub fn open(choice: &BackendChoice) -> Ahead {
         let (sender, dropped) = mpsc::channel();
+        if *choice == BackendChoice::Cpu {
+            return Ahead(sender);
+        }
         let choice = choice.clone();
-        // Nothing joins this thread, because a call to the driver may never return from a broken GPU.
-        thread::spawn(move || {
+        // Nothing joins this thread, because a call to the driver may never return from a broken GPU. If it cannot be
+        // started, the renderer opens the GPUs itself.
+        let _ = thread::Builder::new().spawn(move || {
             let all = || devices().unwrap_or_default().into_iter();
             let all = || all().map(|device| device.ordinal);
             let ordinals: Vec<usize> = match choice {

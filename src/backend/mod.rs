@@ -189,20 +189,30 @@ impl Backend {
         settings: &Settings,
         reason: Option<String>,
     ) -> Result<Backend, Error> {
-        let pool = threads(settings.threads.unwrap_or(0))?;
-        let count = pool.current_num_threads();
         let wave_size = possible(settings.wave_size.unwrap_or(CPU_WAVE))?;
-        let of_waves = count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64;
-        memory::check(of_waves).map_err(|problem| Error::Setting {
-            setting: format!("wave size {wave_size}"),
-            problem,
+        let (count, of_wave) = (settings.cpu_threads(), settings.bytes_per_cpu_thread());
+        memory::check_with_threads(0, count, of_wave).map_err(|problem| {
+            match settings.wave_size {
+                Some(_) => Error::Setting {
+                    setting: format!("wave size {wave_size}"),
+                    problem: format!("{problem}; choose a smaller one"),
+                },
+                None => Error::Setting {
+                    setting: format!("threads {count}"),
+                    problem: match count {
+                        1 => format!("{problem}; allow more"),
+                        _ => format!("{problem}; choose fewer"),
+                    },
+                },
+            }
         })?;
         let (width, height) = camera.size();
         let of_film = u64::from(camera.pixel_count()) * Film::BYTES_PER_PIXEL;
-        memory::check(of_waves + of_film).map_err(|problem| Error::Setting {
+        memory::check_with_threads(of_film, count, of_wave).map_err(|problem| Error::Setting {
             setting: format!("size {width}x{height}"),
             problem: format!("{problem}; choose a smaller size"),
         })?;
+        let pool = threads(count)?;
         // Built here, so that it does not count as render time.
         pool.install(|| scene.prepare_simd());
         let film = Film::new(camera.pixel_count()).map_err(Error::memory(camera.size()))?;
@@ -461,7 +471,7 @@ fn possible(wave_size: u32) -> Result<u32, Error> {
     })
 }
 
-/// Returns a pool of `count` threads, or as many as the machine runs at once if that is 0.
+/// Returns a pool of `count` threads.
 fn threads(count: usize) -> Result<ThreadPool, Error> {
     ThreadPoolBuilder::new()
         .num_threads(count)

@@ -79,11 +79,17 @@ impl Opening<'_> {
             watchers.push(HangDetector::new(&watch));
             let open = self.opener(gpu.ordinal, turn.clone(), watch);
             let sender = sender.clone();
-            thread::spawn(move || {
+            let started = thread::Builder::new().spawn(move || {
                 let wave = catch_unwind(AssertUnwindSafe(open));
                 // The receiver is gone if another GPU hangs.
                 let _ = sender.send((place, wave));
             });
+            started.map_err(|error| Error::Gpu {
+                gpu: gpu.name.clone(),
+                problem: format!(
+                    "no thread can be started: {error}; allow more memory or processes"
+                ),
+            })?;
         }
         let mut waves: Vec<Option<Result<CudaWave, Error>>> = gpus.iter().map(|_| None).collect();
         while waves.iter().any(Option::is_none) {

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use crate::stages::wave::{SortHits, timeout};
+use super::CPU_WAVE;
+use crate::stages::wave::{CpuWave, SortHits, timeout};
 use compaction::select::Strategy;
 
 /// The devices to render on.
@@ -100,7 +101,7 @@ pub struct Settings {
     /// Number of paths in flight: per thread on the CPU, in total on a GPU. `None` chooses it by memory and measured
     /// time.
     pub wave_size: Option<u32>,
-    /// Number of CPU threads. `None` takes as many as the machine runs at once.
+    /// Number of CPU threads. `None` takes as many as rayon's pool has, by default those that the machine runs at once.
     pub threads: Option<usize>,
     /// Minimum time between two copies of the film from GPUs to host memory. A render continues from the last copy if
     /// all GPUs fail. If one of several fails, the others repeat at most the pairs assigned since that copy.
@@ -114,6 +115,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the number of threads that render on the CPU.
+    pub fn cpu_threads(&self) -> usize {
+        let threads = self.threads.filter(|&threads| threads > 0);
+        threads.unwrap_or_else(rayon::current_num_threads)
+    }
+
+    /// Returns the memory in bytes of the paths of each thread that renders on the CPU.
+    pub fn bytes_per_cpu_thread(&self) -> u64 {
+        u64::from(self.wave_size.unwrap_or(CPU_WAVE)) * CpuWave::BYTES_PER_PATH as u64
+    }
+
     /// Returns the minimum timeout of a wave, and the timeout of a step in which a GPU is opened.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(timeout::MIN)

@@ -9,7 +9,7 @@ use crate::{
     inspect::aovs::Aovs,
     scene::{
         Scene,
-        limits::{BUILDING_BYTES, RENDERING_BYTES},
+        limits::{BUILDING_BYTES, INSTANCE_BYTES, RENDERING_BYTES},
     },
 };
 
@@ -51,10 +51,6 @@ const DENOISING: u64 = PICTURE + 4 + 2 * 4 * 8;
 /// Memory of a PNG that is drawn as a whole, in bytes per pixel: picture, RGBA and RGB.
 const OVERLAY: u64 = PICTURE + 4 + 3;
 
-/// Peak memory of the trees over instances, in bytes per instance, besides that of all primitives. Measured on a scene of
-/// 100,000 instances.
-const INSTANCE: u64 = 400;
-
 impl MemoryUse {
     /// Returns the peak memory in bytes per pixel: at least 36, the film and a picture from which its noise is
     /// estimated. The files are written in bands of a few rows.
@@ -95,6 +91,6 @@ impl MemoryUse {
         let primitives = primitive_count(scene) as u64;
         let pixels = u64::from(scene.size.0) * u64::from(scene.size.1);
         let rendering = primitives * RENDERING_BYTES + pixels * self.bytes_per_pixel();
-        rendering.max(primitives * BUILDING_BYTES) + scene.instances.len() as u64 * INSTANCE
+        rendering.max(primitives * BUILDING_BYTES) + scene.instances.len() as u64 * INSTANCE_BYTES
     }
 }

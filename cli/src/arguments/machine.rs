@@ -9,7 +9,7 @@ use raysieve::{
     accel::trees::SceneBvhs,
     render::renderer::{BackendChoice, Renderer, Settings, SortHits},
 };
-use raysieve_scene::Scene;
+use raysieve_scene::{Scene, memory};
 
 use super::values::{MIN_INTERVAL, MIN_TIMEOUT, duration_from, sort_hits, strategy};
 use crate::progress::with_progress_line;
@@ -45,7 +45,8 @@ pub(super) struct Device {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
     wave_size: Option<u32>,
 
-    /// Number of threads that render on the CPU, 1 to 1024 [default: the number of hardware threads]
+    /// Number of threads that render on the CPU, 1 to 1024 [default: the number of hardware threads, or fewer under a
+    /// limit of the memory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
     threads: Option<u16>,
 
@@ -82,6 +83,17 @@ impl Machine {
         let (strategy, sort_hits) = (self.compaction, self.sort_hits);
         self.device.renderer(scene, trees, strategy, sort_hits)
     }
+
+    /// Checks that `bytes` and the memory of the threads that render fit into the available host memory. Renders on
+    /// GPUs are assumed to need as many threads as those on the CPU.
+    ///
+    /// # Errors
+    /// See [`memory::check_with_threads`].
+    pub(super) fn check_memory(&self, bytes: u64) -> Result<(), String> {
+        let settings = self.device.settings(self.compaction, self.sort_hits);
+        let (threads, each) = (settings.cpu_threads(), settings.bytes_per_cpu_thread());
+        memory::check_with_threads(bytes, threads, each)
+    }
 }
 
 impl Device {
@@ -99,15 +111,7 @@ impl Device {
         strategy: Strategy,
         sort_hits: SortHits,
     ) -> Result<Renderer, Error> {
-        let settings = Settings {
-            backend: self.backend.clone(),
-            strategy,
-            sort_hits,
-            wave_size: self.wave_size,
-            threads: self.threads.map(usize::from),
-            keep_every: self.keep_every,
-            timeout: self.timeout,
-        };
+        let settings = self.settings(strategy, sort_hits);
         let what = format!("building the trees of {}", scene.path.display());
         let create = || match trees {
             Some(trees) => Renderer::with_trees(trees, scene, &settings),
@@ -123,5 +127,18 @@ impl Device {
             },
             (_, error) => error.into(),
         })
+    }
+
+    /// Returns these options as settings of the renderer.
+    fn settings(&self, strategy: Strategy, sort_hits: SortHits) -> Settings {
+        Settings {
+            backend: self.backend.clone(),
+            strategy,
+            sort_hits,
+            wave_size: self.wave_size,
+            threads: self.threads.map(usize::from),
+            keep_every: self.keep_every,
+            timeout: self.timeout,
+        }
     }
 }

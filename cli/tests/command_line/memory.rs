@@ -19,6 +19,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         image_that_does_not_fit_is_refused_before_the_render,
         options_that_need_memory_are_named,
         memory_of_a_render_is_the_film_and_a_part_of_the_files,
+        under_any_limit_the_program_works_or_refuses_in_one_line,
     );
     add_tests!(
         trials, if on_linux().and_then(|()| c_compiler()) =>
@@ -43,19 +44,115 @@ fn c_compiler() -> Result<(), String> {
 
 /// Renders `cornell.ron` on the CPU with a limit of the address space in MiB.
 fn limited(folder: &Path, mebibytes: u32, more: &str) -> Output {
+    let cornell = scene("cornell.ron");
+    let words = format!("'{}' --backend cpu --threads 2 {more}", cornell.display());
+    run_limited(folder, mebibytes, &words)
+}
+
+/// Runs the program with these words of a shell, and with a limit of the address space in MiB. A program that hangs is
+/// ended after a minute, with exit code 124.
+fn run_limited(folder: &Path, mebibytes: u32, words: &str) -> Output {
+    let (limit, program) = (mebibytes << 10, program());
     let command = format!(
-        "ulimit -v {}; exec '{}' '{}' --backend cpu --threads 2 {more}",
-        mebibytes << 10,
-        program().display(),
-        scene("cornell.ron").display()
+        "ulimit -v {limit}; exec timeout 60 '{}' {words}",
+        program.display()
     );
     let mut shell = Command::new("sh");
     without_gpu_and_display(&mut shell)
+        .env("RAYON_NUM_THREADS", "12")
+        .env_remove("RUST_BACKTRACE")
         .current_dir(folder)
         .args(["-c", &command])
         .output()
         .expect("a shell starts")
 }
+
+/// Raises the limit of the address space from where the program starts at all. Without a limit, a pool has twelve
+/// threads, as on a larger machine.
+fn under_any_limit_the_program_works_or_refuses_in_one_line() {
+    let folder = folder();
+    let starts = |limit: &u32| {
+        run_limited(folder.path(), *limit, "--version")
+            .status
+            .success()
+    };
+    let least = (20..).step_by(5).find(starts).expect("a limit");
+    let parts = ["0..1", "1..2"].map(|samples| {
+        let part = folder.path().join(format!("{samples}.exr"));
+        let words = [
+            "--size",
+            "600x600",
+            "--spp",
+            "2",
+            "--samples",
+            samples,
+            "-o",
+        ];
+        let mut render = raysieve(folder.path());
+        let render = render.arg(scene("cornell.ron")).args(["--backend", "cpu"]);
+        assert_done(&render.args(words).arg(&part).output().unwrap());
+        part
+    });
+    fs::write(folder.path().join("instances.ron"), INSTANCES).unwrap();
+    let small = "--backend cpu --size 16x16 --spp 1 -o a.png";
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scene/tests/models");
+    for words in [
+        format!("'{}' {small}", scene("cornell.ron").display()),
+        format!("'{}' {small} --threads 12", scene("cornell.ron").display()),
+        format!("'{}' {small}", models.join("strip_draco.glb").display()),
+        format!("instances.ron {small}"),
+        format!(
+            "merge {} {} -o a.png",
+            parts[0].display(),
+            parts[1].display()
+        ),
+    ] {
+        let mut works_from = None;
+        for limit in (least..least + 300).step_by(10) {
+            // Enough is known some steps above the limit from which on it works.
+            if works_from.is_some_and(|from| limit > from + 30 && limit < least + 280) {
+                continue;
+            }
+            let output = run_limited(folder.path(), limit, &words);
+            let text = stderr(&output);
+            let at = format!("{words} within {limit} MiB: {:?}: {text}", output.status);
+            let image = fs::remove_file(folder.path().join("a.png"));
+            if output.status.success() {
+                image.expect(&at);
+                works_from = works_from.or(Some(limit));
+                continue;
+            }
+            assert!(
+                works_from.is_none(),
+                "{at}, but it works within {works_from:?} MiB"
+            );
+            assert!(matches!(output.status.code(), Some(1 | 2)), "{at}");
+            assert_eq!(text.matches("raysieve: ").count(), 1, "{at}");
+            let error = text.lines().last().unwrap_or_default();
+            assert!(error.starts_with("raysieve: "), "{at}");
+            for crash in ["internal error", "panicked", "memory allocation"] {
+                assert!(!text.contains(crash), "{at}");
+            }
+            assert!(image.is_err(), "{at}");
+        }
+        assert!(works_from.is_some(), "{words}");
+    }
+    assert_eq!(
+        names(folder.path()),
+        ["0..1.exr", "1..2.exr", "instances.ron"]
+    );
+}
+
+/// A scene of 50,000 instances, whose trees need more memory than the scene.
+const INSTANCES: &str = r#"(
+    camera: (origin: (0, 3, 16), target: (0, 0, 0), fov: 48),
+    sky: (1, 1, 1),
+    materials: { "m": Diffuse(albedo: (0.5, 0.5, 0.5)) },
+    objects: [Instances(
+        of: DisplacedSphere(rings: 6, segments: 8, amplitudes: (0.2, 0.1), material: "m"),
+        scatter: (count: 50000, from: (-60, 0, -120), to: (60, 0, 12), seed: 1, scale: (0.04, 0.2)),
+    )],
+)"#;
 
 fn image_that_does_not_fit_is_refused_before_the_render() {
     let folder = folder();

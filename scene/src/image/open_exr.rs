@@ -14,6 +14,7 @@ use super::{check_size, damaged, floats};
 use crate::{
     color::{SRGB, rgb_to_srgb},
     error::excerpt,
+    memory,
     scene::Texels,
 };
 
@@ -83,6 +84,10 @@ pub(super) fn decode(
                 },
             );
             let image = layer.first_valid_layer().all_attributes();
+            let image = match memory::is_limited() {
+                true => image.non_parallel(),
+                false => image,
+            };
             let image = image.from_buffered(reader);
             image.map(|image| image.layer_data.channel_data.pixels)
         }
@@ -96,6 +101,10 @@ pub(super) fn decode(
                 },
             );
             let image = layer.first_valid_layer().all_attributes();
+            let image = match memory::is_limited() {
+                true => image.non_parallel(),
+                false => image,
+            };
             let image = image.from_buffered(reader);
             image.map(|image| image.layer_data.channel_data.pixels)
         }

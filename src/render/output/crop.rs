@@ -20,7 +20,7 @@ use crate::{
         part::{Part, SOFTWARE},
         region::Region,
     },
-    scene::atomic_file::write_whole,
+    scene::{atomic_file::write_whole, memory},
 };
 
 /// Writes a region of a film in the format of the path's extension. Its pixels equal those of the whole image.
@@ -116,7 +116,11 @@ fn write_exr(path: &Path, part: &Part, region: Region, aovs: &Aovs) -> Result<()
         IntegerBounds::from_dimensions((width as usize, height as usize));
     Ok(write_whole(path, |file| {
         use exr::image::write::WritableImage;
-        image.write().to_buffered(file).map_err(io::Error::other)
+        let writer = match memory::is_limited() {
+            true => image.write().non_parallel(),
+            false => image.write(),
+        };
+        writer.to_buffered(file).map_err(io::Error::other)
     })?)
 }
 

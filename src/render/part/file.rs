@@ -72,7 +72,8 @@ impl PartFile {
         let header = checked_header(path, &reader)?;
         let (width, height) = header.identity.size;
         let bytes = BYTES_PER_PIXEL + header.identity.goal.map_or(0, |_| MORE_BYTES_PER_PIXEL);
-        memory::check(u64::from(width) * u64::from(height) * bytes)
+        let pixels = u64::from(width) * u64::from(height);
+        memory::check(pixels * bytes + u64::from(width) * BAND_BYTES)
             .map_err(|problem| refused(path, problem))?;
         content(path, reader, header)
     }
@@ -80,6 +81,8 @@ impl PartFile {
 
 /// Memory in bytes for one pixel of a part: three 64-bit sums of the film and three floats of the picture.
 const BYTES_PER_PIXEL: u64 = 3 * 8 + 3 * 4;
+/// Memory in bytes per column of the bands of 32 rows that the decoder unpacks: packed, unpacked and sorted.
+const BAND_BYTES: u64 = 3 * 32 * 9 * 4;
 /// Additional memory in bytes for the noise estimates of one pixel.
 const MORE_BYTES_PER_PIXEL: u64 = 4 + 3 * 8 + 3 * 4;
 
@@ -119,7 +122,11 @@ pub(super) fn write(
             encoding,
             PartChannels::new(part, aovs),
         ));
-        image.write().to_buffered(file).map_err(io::Error::other)
+        let writer = match memory::is_limited() {
+            true => image.write().non_parallel(),
+            false => image.write(),
+        };
+        writer.to_buffered(file).map_err(io::Error::other)
     };
     Ok(replace(path, encode, may)?)
 }
@@ -372,14 +379,20 @@ pub fn alpha_of(path: &Path) -> Result<Option<Vec<f32>>, Error> {
             *place = value.clamp(0.0, 1.0).max(0.0);
         }
     };
-    let image = exr::image::read::read()
+    let reading = exr::image::read::read()
         .no_deep_data()
         .largest_resolution_level()
         .specific_channels()
         .required(Aov::Alpha.channels()[0])
         .collect_pixels(create, set)
         .first_valid_layer()
-        .all_attributes()
+        .all_attributes();
+    // The threads of the decoder would take memory that was not checked.
+    let reading = match memory::is_limited() {
+        true => reading.non_parallel(),
+        false => reading,
+    };
+    let image = reading
         .from_chunks(reader)
         .map_err(|error| unreadable(path, error))?;
     Ok(Some(image.layer_data.channel_data.pixels))
@@ -437,7 +450,7 @@ fn content<R: Read + Seek>(
             converged_rounds: good,
         };
     };
-    let image = exr::image::read::read()
+    let reading = exr::image::read::read()
         .no_deep_data()
         .largest_resolution_level()
         .specific_channels()
@@ -462,7 +475,13 @@ fn content<R: Read + Seek>(
         .optional(pixel_stats_names[9], 0.0_f32)
         .collect_pixels(create, set)
         .first_valid_layer()
-        .all_attributes()
+        .all_attributes();
+    // The threads of the decoder would take memory that was not checked.
+    let reading = match memory::is_limited() {
+        true => reading.non_parallel(),
+        false => reading,
+    };
+    let image = reading
         .from_chunks(reader)
         .map_err(|error| unreadable(path, error))?;
     let (sums, picture, pixel_stats) = image.layer_data.channel_data.pixels;

@@ -9,7 +9,7 @@ use crate::{
         geometry::Geometry, indexed_mesh::indexed_mesh, placement::check_reach,
         transform::Transform,
     },
-    limits::BUILDING_BYTES,
+    limits::{BUILDING_BYTES, INSTANCE_BYTES},
     memory,
     origin::{MANY_FACES, Parts},
     ron::{
@@ -148,7 +148,7 @@ impl<'a> Builder<'_, 'a> {
             (Some(at), None, None) => self.places(object, at, &shape),
             (None, Some(raw), None) => {
                 let grid = read_grid(source, &Object::new(format!("{}, grid", object.name), raw))?;
-                self.check_places(object, raw, grid.len())?;
+                self.reserve_places(object, raw, grid.len() as usize)?;
                 let ends = [0, grid.len() - 1].map(|number| grid.place(number).translate);
                 self.push_extent_of_places(ends, &shape);
                 (0..grid.len()).try_for_each(|number| {
@@ -158,7 +158,7 @@ impl<'a> Builder<'_, 'a> {
             (None, None, Some(raw)) => {
                 let name = format!("{}, scatter", object.name);
                 let scatter = read_scatter(source, &Object::new(name, raw))?;
-                self.check_places(object, raw, scatter.count)?;
+                self.reserve_places(object, raw, scatter.count as usize)?;
                 self.push_extent_of_places([scatter.from, scatter.to], &shape);
                 (0..scatter.count).try_for_each(|number| {
                     self.place(object, raw, &shape, &scatter.place(number), None)
@@ -172,15 +172,16 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Checks that `count` more instances are allowed and fit into memory, before any is created. Errors are
+    /// Allocates memory for `count` more instances, after a check that they are allowed and can be rendered. Errors are
     /// [`Error::Scene`] about `object` at the value `at`.
-    fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
+    fn reserve_places(&mut self, object: &Object, at: Raw, count: usize) -> Result<(), Error> {
         // The instances stay in memory while the tree over them is built.
-        let each = size_of::<Instance>() as u64 + BUILDING_BYTES;
-        let bytes = u64::from(count) * each;
-        self.geometry
-            .check_room(count as usize)
-            .and_then(|()| memory::check(bytes))
+        let each = size_of::<Instance>() as u64 + BUILDING_BYTES + INSTANCE_BYTES;
+        let geometry = &mut self.geometry;
+        geometry
+            .check_room(count)
+            .and_then(|()| memory::check(count as u64 * each))
+            .and_then(|()| memory::reserve_more(&mut geometry.instances, count))
             .map_err(|problem| self.source.error(object, at, problem))
     }
 
@@ -203,6 +204,7 @@ impl<'a> Builder<'_, 'a> {
         if places.is_empty() {
             return Err(source.error(object, at, "at: is empty; expected at least one place"));
         }
+        self.reserve_places(object, at, places.len())?;
         for (index, raw) in places.into_iter().enumerate() {
             let name = format!("{}, place {}", object.name, index + 1);
             let place = Object::new(name, raw);
