@@ -1,6 +1,9 @@
 //! Tests of kernels on a GPU, and of buffers, timelines, readbacks and graphs.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Instant,
+};
 
 use compaction::{
     Error,
@@ -130,6 +133,7 @@ pub(crate) fn a_timeline_has_a_time_between_marks(gpu: &Gpu) {
     assert!(timeline.milliseconds().unwrap().is_empty());
     for marks in [2, 4, 3] {
         timeline.restart();
+        let begun = Instant::now();
         for _ in 0..marks {
             timeline.mark(&gpu.stream).unwrap();
             for _ in 0..100 {
@@ -139,10 +143,12 @@ pub(crate) fn a_timeline_has_a_time_between_marks(gpu: &Gpu) {
             }
         }
         let times = timeline.milliseconds().unwrap();
+        // The clocks of GPU and host differ a little.
+        let passed = 1000.0 * begun.elapsed().as_secs_f32() + 1.0;
         assert_eq!(times.len(), marks - 1);
         assert!(
-            times.iter().all(|&time| time > 0.0 && time < 1000.0),
-            "{times:?}"
+            times.iter().all(|&time| time > 0.0) && times.iter().sum::<f32>() < passed,
+            "{times:?} in {passed} ms"
         );
     }
 }
