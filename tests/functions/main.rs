@@ -2,6 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/thread_time.rs"]
+mod thread_time;
 
 mod bvh;
 mod camera;

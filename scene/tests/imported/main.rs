@@ -22,6 +22,8 @@ mod sides;
 mod sky;
 mod subdivision;
 mod textures;
+#[path = "../../../tests/common/thread_time.rs"]
+mod thread_time;
 mod views;
 
 use std::{fs, path::Path};
