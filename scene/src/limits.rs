@@ -103,8 +103,8 @@ pub(crate) fn check_spp(spp: u32) -> Result<(), String> {
     }
 }
 
-/// Checks that a number of bounces, or the event at which roulette begins, is at most 4096. The error is `must be at most 4096`, to be put after the setting's
-/// name.
+/// Checks that a number of bounces, or the event at which roulette begins, is at most 4096. The error is `must be at most
+/// 4096`, to be put after the setting's name.
 pub(crate) fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
     if max_bounces > MAX_BOUNCES {
         Err(format!("must be at most {MAX_BOUNCES}"))

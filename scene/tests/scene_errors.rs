@@ -184,12 +184,12 @@ fn a_mesh_with_an_endless_line_is_refused() {
         } else {
             String::new()
         };
-        text += &"v ".repeat(1 << 24);
+        text += &"v ".repeat(1 << 22);
         fs::write(scratch(name), text).unwrap();
         write_mesh_scene(&scene, name);
         let found = message(&scene);
         assert!(
-            found.contains("longer than 16777216 bytes") || found.contains("no line `end_header`"),
+            found.contains("longer than 4194304 bytes") || found.contains("no line `end_header`"),
             "{found}"
         );
     }

@@ -15,12 +15,13 @@ use crate::{
 
 /// Numbers of rows and columns of the rays that look for an object: few at first, and many if those find none.
 const GRIDS: [u32; 2] = [32, 256];
-/// Largest number of corners of a mesh that are looked at, evenly spaced.
+/// Approximate number of triangles, spheres and corners of instances that are looked at, evenly spaced.
 const MAX_CORNERS: usize = 4096;
 /// Distance from the middle of all corners, relative to the median, from which on a corner is far from the others.
 const FAR: f64 = 1000.0;
 
-/// Returns one line with the likely cause if no ray of a grid over the picture hits an object; `None` if one does.
+/// Returns one line with the likely cause if no ray of a grid over the picture hits an object; `None` if one does, or if the
+/// scene has no corners.
 pub(crate) fn note(scene: &Scene, render_scene: &RenderScene, camera: &Camera) -> Option<String> {
     let sees = |side: u32| match render_scene.is_plain() {
         true => sees_object::<false>(render_scene, camera, side),
@@ -40,15 +41,24 @@ pub(crate) fn note(scene: &Scene, render_scene: &RenderScene, camera: &Camera) -
     let (origin, forward) = (camera.origin.as_dvec3(), camera.forward.as_dvec3());
     let is_ahead = |corner: &DVec3| (corner - origin).dot(forward) > 0.0;
     let away = origin.distance(middle) as f32;
+    let depth = match scene.camera.projection {
+        Projection::Perspective { .. } => away,
+        Projection::Orthographic { .. } => 1.0,
+    };
+    let pixel = depth * 2.0 * camera.right.length() / camera.width;
     let cause = if !corners.iter().any(is_ahead) {
-        format!("they are behind it, around ({x}, {y}, {z}); point its `target` there")
+        format!("they are behind it, around ({x}, {y}, {z}); point the camera's `target` there")
     } else if !corners
         .iter()
         .any(|&corner| is_in_frame(scene, camera, corner))
     {
-        format!("they are beside the view, around ({x}, {y}, {z}); point its `target` there")
-    } else if radius < f64::from(away / camera.width.max(camera.height)) {
-        format!("they are smaller than a pixel at {away} m, around ({x}, {y}, {z}); move it closer")
+        format!(
+            "they are beside the view, around ({x}, {y}, {z}); point the camera's `target` there"
+        )
+    } else if radius < f64::from(pixel) {
+        format!(
+            "they are smaller than a pixel at {away} m, around ({x}, {y}, {z}); move the camera closer, or narrow its view"
+        )
     } else {
         format!("those in view, around ({x}, {y}, {z}), are transparent or too thin")
     };

@@ -290,8 +290,8 @@ pub fn scatter<const INSTANCED: bool>(
 /// throughput by the probability of survival.
 ///
 /// `start` is [`LightParams::roulette_start`]: paths survive unchanged before that event. From it on, the probability is
-/// the throughput's largest component, at most 1, so that survivors carry equal light. `choice` is a random number in
-/// [0, 1).
+/// the largest component of the throughput, times its `eta_scale`, at most 1, so that survivors carry at least as much
+/// light as the path began with. `choice` is a random number in [0, 1).
 ///
 /// [`LightParams::roulette_start`]: crate::lights::light::LightParams::roulette_start
 #[inline(always)]

@@ -46,7 +46,7 @@ fn an_empty_view_names_its_cause() {
         (
             "origin: (0, 0, 5), target: (0, 0, 9), fov: 40",
             sphere,
-            Some("they are behind it, around (0, 0, 0); point its `target` there"),
+            Some("they are behind it, around (0, 0, 0); point the camera's `target` there"),
         ),
         (
             "origin: (0, 0, 5), target: (9, 0, 4), fov: 40",

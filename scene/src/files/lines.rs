@@ -8,9 +8,9 @@ use std::{
     mem::take,
 };
 
-/// Longest line of a text file in bytes. It fits a strip of a million triangles, and keeps a file without line ends from
-/// filling the memory.
-pub(crate) const MAX_LINE_BYTES: u64 = 1 << 24;
+/// Longest line of a text file in bytes. It fits a strip of several 100,000 triangles, and keeps a file without line ends
+/// from filling the memory.
+pub(crate) const MAX_LINE_BYTES: u64 = 1 << 22;
 
 /// Order of the bytes in UTF-16 text.
 #[derive(Clone, Copy)]

@@ -55,9 +55,10 @@ pub(super) fn decode(
     reader
         .rewind()
         .map_err(|error| format!("cannot be read: {error}"))?;
-    let primaries = header.shared_attributes.chromaticities.as_ref();
-    let to_srgb = primaries.map(chromaticities).transpose()?.flatten();
-    let is_color = matches!(channels, Channels::Colors(_));
+    let to_srgb = match (&channels, &header.shared_attributes.chromaticities) {
+        (Channels::Colors(_), Some(primaries)) => chromaticities(primaries)?,
+        _ => None,
+    };
     let offset = header.own_attributes.layer_position - shown.position;
     let alpha = alpha_of(&channels);
     let has_alpha = header.channels.find_index_of_channel(&alpha).is_some();
@@ -110,7 +111,7 @@ pub(super) fn decode(
         }
     };
     let mut texels = texels.map_err(|error| damaged(&error.to_string()))?;
-    if let Some(to_srgb) = to_srgb.filter(|_| is_color) {
+    if let Some(to_srgb) = to_srgb {
         for texel in &mut texels {
             let [red, green, blue, alpha] = *texel;
             let color = to_srgb * DVec3::new(red.into(), green.into(), blue.into());

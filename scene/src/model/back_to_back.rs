@@ -13,10 +13,10 @@ use crate::memory::vec_with_capacity;
 /// that coordinate.
 const DISTANCE: f32 = 4e-6;
 
-/// Cosine between the normals of opposite faces, at most.
+/// Largest cosine between the normals of two faces that count as opposite.
 const OPPOSITE: f32 = -0.999;
 
-/// Largest number of triangles at an edge that are compared with each other. Faces of real models have four at most.
+/// Largest number of triangles at an edge that are compared with each other. Edges of real models have four at most.
 const MAX_BESIDE: usize = 64;
 
 /// A triangle of a model, by the index of its instance and its own index in the mesh.
@@ -73,8 +73,8 @@ impl Model {
         }
     }
 
-    /// Returns the triangles of these instances that share an edge with one of another instance and material that faces
-    /// the opposite. The two may be parts of polygons that are split along different diagonals.
+    /// Returns the triangles of these instances that share an edge with one of another material that faces the opposite,
+    /// where another instance has their corners, too. The two may be parts of polygons that are split along different diagonals.
     fn back_to_back(&self, shown: &[usize]) -> Result<Vec<Place>, String> {
         let shared = self.shared_corners(shown)?;
         let mut edges: HashMap<u64, Vec<Place>> = HashMap::new();

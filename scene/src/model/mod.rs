@@ -25,6 +25,9 @@ use crate::{
     scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
 };
 
+/// Largest number of different notes about a file. A damaged one could cause millions.
+const MAX_NOTES: usize = 256;
+
 /// The contents of a glTF, OBJ or PLY file.
 #[derive(Default)]
 pub(crate) struct Model {
@@ -327,7 +330,7 @@ impl Model {
         let known = |note: &&mut CountedNote| note.text == text && note.names == names;
         if let Some(note) = self.counted.iter_mut().find(known) {
             note.count += count;
-        } else if count > 0 {
+        } else if count > 0 && self.counted.len() < MAX_NOTES {
             let text = text.to_owned();
             self.counted.push(CountedNote { text, names, count });
         }
@@ -343,8 +346,10 @@ impl Model {
 
     /// Adds a warning for the user to `notes`, unless an equal one is there.
     pub(crate) fn note(&mut self, note: String) {
-        if !self.notes.contains(&note) {
+        if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
             self.notes.push(note);
+        } else if self.notes.len() == MAX_NOTES {
+            self.notes.push("further notes are left out".to_owned());
         }
     }
 }

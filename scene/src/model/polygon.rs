@@ -7,6 +7,9 @@ use glam::{DVec2, DVec3};
 /// straight edges, which larger polygons lose; a neighbor that has them could show a crack there.
 const MAX_CORNERS: usize = 1024;
 
+/// Largest number of corners of any polygon that does not stay a fan. The library takes quadratic time for some shapes.
+const MAX_LARGE: usize = 1 << 16;
+
 /// Largest number of pairs of edges that [`is_simple`] tests.
 const MAX_TESTS: usize = 1 << 26;
 
@@ -14,7 +17,8 @@ const MAX_TESTS: usize = 1 << 26;
 /// winding: two fewer than there are corners, except for large polygons with corners on straight edges.
 ///
 /// If the fan from the first corner covers the polygon exactly, as for convex polygons, that is the result. Otherwise
-/// ears are clipped (G. H. Meisters 1975, "Polygons have ears"). Large polygons whose edges cross stay fans.
+/// ears are clipped (G. H. Meisters 1975, "Polygons have ears"). Polygons of over
+/// 65,536 corners, and of over 1,024 whose edges cross or lie thousands side by side, stay fans.
 pub(crate) fn triangles(corners: impl ExactSizeIterator<Item = DVec3>, into: &mut Vec<[usize; 3]>) {
     let count = corners.len();
     into.clear();
@@ -28,7 +32,7 @@ pub(crate) fn triangles(corners: impl ExactSizeIterator<Item = DVec3>, into: &mu
     if !into.iter().any(dented) {
         return;
     }
-    if count > MAX_CORNERS && !is_simple(&flat) {
+    if count > MAX_CORNERS && (count > MAX_LARGE || !is_simple(&flat)) {
         return;
     }
     into.clear();
@@ -47,8 +51,8 @@ pub(crate) fn triangles(corners: impl ExactSizeIterator<Item = DVec3>, into: &mu
     }));
 }
 
-/// Returns whether no two edges of a polygon cross. Returns `false` also if that takes too long to find out, which needs
-/// ten thousand edges beside each other.
+/// Returns whether no two edges of a polygon cross. Returns `false` also if it would take more than [`MAX_TESTS`] to find
+/// out.
 fn is_simple(flat: &[DVec2]) -> bool {
     let ends = |edge: usize| [flat[edge], flat[(edge + 1) % flat.len()]];
     let size = flat.iter().copied().reduce(DVec2::max).unwrap_or_default()

@@ -391,7 +391,8 @@ impl MtlMaterial {
         };
         let most = self.specular.max_element();
         if matches!(self.illumination, 4 | 6 | 7 | 9) && !physical && self.ior < LEAST_GLASS {
-            let text = "shown as a surface: {} of glass that `Ni 1` would make invisible";
+            let text =
+                "shown as a surface, not as glass: {} whose `Ni` of 1 would make it invisible";
             model.note_count(text, MATERIALS, 1);
         }
         let surface = match self.illumination {

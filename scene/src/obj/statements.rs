@@ -9,7 +9,13 @@ use glam::{DVec3, Vec2, Vec3};
 use crate::{
     error::excerpt,
     files::lines::{Lines, MAX_LINE_BYTES},
+    memory,
 };
+
+/// Length in bytes from which on a face is compared with the available memory.
+const LONG_FACE: usize = 1 << 16;
+/// Memory in bytes that the text of a long face takes at most, per byte, until it is triangulated.
+const BYTES_PER_BYTE: u64 = 128;
 
 /// A parsed statement of an OBJ file. Statements that do not affect polygons are skipped.
 pub(crate) enum Statement<'l> {
@@ -187,6 +193,10 @@ fn read_words<'l>(
             }
         }
         Some("f") => {
+            if code.len() > LONG_FACE {
+                // A corner takes two bytes or more of text, and is stored in several lists.
+                memory::check(code.len() as u64 * BYTES_PER_BYTE)?;
+            }
             let mut corners = Vec::with_capacity(4);
             let mut names_nothing = false;
             for word in words {

@@ -263,7 +263,7 @@ impl<R: BufRead> Elements<'_, R> {
     }
 }
 
-/// Returns a line with its numbers written so that the parser reads them, such as `5` instead of `5.`.
+/// Returns a line with its numbers written so that the parser reads them, such as `5.0` instead of `5.`.
 fn plain(line: &str) -> String {
     let words = line.split_whitespace();
     let words = words.map(|word| match word.parse::<f64>() {

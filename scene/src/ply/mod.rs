@@ -296,12 +296,12 @@ impl PlyBuilder {
         Ok(())
     }
 
-    /// Returns the value that means 1 in a color. Numbers that are not bytes are 0 to 1 in most files, and in others 0 to
-    /// 255 or 65535, which shows at the brightest.
+    /// Returns the value that means 1 in a color. Numbers that are not bytes are 0 to 1 in most files, a little brighter in
+    /// some, and 0 to 255 or 65535 in others, which shows at the brightest.
     fn white(&self) -> f32 {
         match self.brightest {
-            ..2.0 => 1.0,
-            2.0..256.0 => 255.0,
+            ..16.0 => 1.0,
+            16.0..256.0 => 255.0,
             _ => 65535.0,
         }
     }

@@ -68,7 +68,9 @@ fn materials_that_nobody_could_see_are_shown() {
             "newmtl m\nKd 0.6 0.1 0.1\nKs 0.5 0.5 0.5\nNi 1\nd 0.5\nillum 9\n",
             0.5,
             |surface| matches!(surface, Surface::Principled(_)),
-            Some("shown as a surface: 1 material of glass that `Ni 1` would make invisible"),
+            Some(
+                "shown as a surface, not as glass: 1 material whose `Ni` of 1 would make it invisible",
+            ),
         ),
         // What is visible stays as it is.
         ("newmtl m\nKd 1 0 0\nTr 0.75\n", 0.25, diffuse, None),

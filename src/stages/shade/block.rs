@@ -379,7 +379,8 @@ impl Block {
         }
     }
 
-    /// Plays Russian roulette, which begins at scattering event `start`, scales the throughputs of the next rays and decides which paths continue.
+    /// Plays Russian roulette, which begins at scattering event `start`, scales the throughputs of the next rays and
+    /// decides which paths continue.
     #[inline(always)]
     fn play_roulette(&mut self, start: u32, bounce: u32) {
         for at in 0..PATHS {
