@@ -66,7 +66,8 @@ fn rough_glass_agrees_with_the_reference() {
 
 #[test]
 fn spheres_under_an_even_sky_agree_with_the_reference() {
-    agrees("e_env_const", &scene_of("env_const"), 3);
+    // With fewer samples, the caustic below the glass does not estimate its own spread.
+    agrees("e_env_const", &scene_of("env_const"), 6);
 }
 
 #[test]
