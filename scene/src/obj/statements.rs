@@ -71,7 +71,7 @@ impl FaceCorner<'_> {
     }
 }
 
-/// What a corner names as its normal or texture coordinate.
+/// The normal or texture coordinate that a corner of a face names, if any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attribute {
     /// Nothing.

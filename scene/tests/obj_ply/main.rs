@@ -59,6 +59,22 @@ fn contains_point(polygon: &[Vec2], point: Vec2) -> bool {
     crossed.count() % 2 == 1
 }
 
+/// Asserts that each point inside a polygon is covered by exactly one of the triangles, and no point outside by any. The
+/// triangles of a polygon that runs `backwards`, clockwise, do so as well.
+fn assert_covered_once(triangles: &[[Vec2; 3]], polygon: &[Vec2], backwards: bool) {
+    let side = if backwards { -1.0 } else { 1.0 };
+    let mut sides = triangles.iter().map(|&triangle| side * area(triangle));
+    assert!(sides.all(|side| side > 0.0));
+    for at in 0..400 {
+        let at = Vec2::new((at % 20) as f32, (at / 20) as f32) / 4.6 - 2.06;
+        let covering = triangles
+            .iter()
+            .filter(|triangle| contains_point(*triangle, at));
+        let expected = usize::from(contains_point(polygon, at));
+        assert_eq!(covering.count(), expected, "{polygon:?} at {at}");
+    }
+}
+
 /// The polygons are stars, a comb, a spiral and one with a hole, with any first corner and both windings. Each point
 /// inside is covered by exactly one triangle, and no point outside is covered.
 #[test]
@@ -113,20 +129,7 @@ fn concave_polygons_are_covered_exactly_once() {
                 let text: String = vertices.chain([format!("f{face}")]).collect();
                 fs::write(&path, text).unwrap();
                 let triangles = flat(&load(&path));
-                let side = if backwards { -1.0 } else { 1.0 };
-                assert!(
-                    triangles
-                        .iter()
-                        .all(|&triangle| side * area(triangle) > 0.0)
-                );
-                for at in 0..400 {
-                    let at = Vec2::new((at % 20) as f32, (at / 20) as f32) / 4.6 - 2.06;
-                    let covering = triangles
-                        .iter()
-                        .filter(|triangle| contains_point(*triangle, at));
-                    let expected = usize::from(contains_point(&corners, at));
-                    assert_eq!(covering.count(), expected, "{corners:?} at {at}");
-                }
+                assert_covered_once(&triangles, &corners, backwards);
             }
         }
     }
