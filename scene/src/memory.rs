@@ -58,11 +58,11 @@ pub fn check_with_threads(bytes: u64, threads: usize, bytes_per_thread: u64) -> 
 /// rendering, if a limit of the process leaves little memory. `bytes_per_thread` is the memory that a pair of them uses
 /// besides both stacks. Returns `max` without such a limit, and on systems other than Linux.
 ///
-/// The threads take at most a quarter of what the limit leaves. The rest of the quarter is kept free from now on, so
-/// that whatever fits under a limit also fits under a higher one, which has more threads.
+/// The threads take at most a quarter of what the limit leaves, or are a single one. The rest of the quarter is kept free
+/// from now on, so that whatever fits under a limit also fits under a higher one, which has more threads.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after a name of the limit, if it is too low for any work.
+/// A phrase with the reason, to be put after a name of the limit, if it leaves nothing besides the reserve.
 pub fn fitting_threads(max: usize, bytes_per_thread: u64) -> Result<usize, String> {
     let Some(available) = process_available() else {
         return Ok(max);

@@ -21,7 +21,7 @@ const MAX_PARTS: usize = 1 << 16;
 pub(crate) const MANY_FACES: usize = 6;
 /// Weight of a part with [`MANY_FACES`]; others have the weight 1.
 const ROOM_WEIGHT: f64 = 3.0;
-/// Number of decimals of a number in scientific notation at which every `f64` reads back as itself.
+/// End of the numbers of decimals that are tried. With 16 in scientific notation, every `f64` reads back as itself.
 const MAX_DECIMALS: usize = 17;
 /// Largest number of points from which [`typical_box`] estimates a box.
 const MAX_POINTS: usize = 256;

@@ -23,7 +23,7 @@ pub(crate) struct Vertex {
     pub(crate) position: DVec3,
     pub(crate) normal: Vec3,
     pub(crate) uv: Vec2,
-    /// Color of the vertex, sRGB-encoded, 0 to 1 per channel.
+    /// Color of the vertex, sRGB-encoded. Bytes are 0 to 1, other numbers as written.
     pub(crate) color: Vec3,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Face {
     pub(crate) corners: Vec<i64>,
     /// Texture coordinates of the corners, v upwards; empty if the file gives faces none.
     pub(crate) uvs: Vec<Vec2>,
-    /// Color of the face, sRGB-encoded, 0 to 1 per channel; NaN if the file gives faces none.
+    /// Color of the face, sRGB-encoded, as that of a vertex; NaN if the file gives faces none.
     pub(crate) color: Vec3,
     /// Zero-based index of the face's image in [`PlyFile::images`](super::file::PlyFile::images), 0 by default. Values
     /// outside that list, such as -1, mean no image.
