@@ -303,6 +303,9 @@ fn the_compared_image_has_values_and_a_view_of_its_own() {
             let text = format!("left: error map; right: {name}");
             browser.wait_for_message(|message| message == text).await;
             browser.press("V").await;
+            browser
+                .wait_for_message(|message| message == "debug view: light")
+                .await;
 
             // The message about another view comes once.
             let mut viewer = Viewer::join(&program);
