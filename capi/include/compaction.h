@@ -443,8 +443,8 @@ compaction_status compaction_partition_classes(const struct compaction_plan *pla
 // Plans scans: compaction_scan_exclusive and compaction_scan_inclusive.
 //
 // `strategy` is look-back, raking, block-sums, blelloch-compact, blelloch or hillis-steele. Null stands for look-back,
-// the fastest. `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned
-// words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+// the fastest. `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Counts are
+// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 //
 // Sums of floats by raking and block-sums have the bits of the CPU. Other strategies add in an order of their own, and
 // give the same bits in every run.
@@ -497,7 +497,7 @@ compaction_status compaction_scan_inclusive(const struct compaction_plan *plan,
 
 // Plans reductions: compaction_reduce.
 //
-// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned words of
+// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Counts are unsigned words of
 // `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 //
 // Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU. Minimum and
@@ -535,11 +535,11 @@ compaction_status compaction_reduce(const struct compaction_plan *plan,
 
 // Plans searches for the smallest or the largest item and its index: compaction_arg_reduce.
 //
-// `extreme` is min or max. `type` is u32, i32, u64, f32 or f64. The index and the counts are unsigned words of
+// `extreme` is min or max. `type` is u32, i32, u64, i64, f32 or f64. The index and the counts are unsigned words of
 // `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 //
-// The library contains the kernels of both extremes and all types with words of 32 bits. Others need NVRTC on the first
-// use.
+// The library contains the kernels of both extremes and all types with words of 32 bits. Others need NVRTC on the
+// first use.
 //
 // # Safety
 //
@@ -551,8 +551,8 @@ compaction_status compaction_plan_arg_reduce(const struct compaction_context *co
                                              uint32_t word_bits,
                                              struct compaction_plan **plan);
 
-// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of equal
-// items, the first one counts. -0 is less than +0. Otherwise like compaction_reduce.
+// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of
+// equal items, the first one counts. -0 is less than +0. Otherwise like compaction_reduce.
 //
 // NaNs are ignored. Without other items, the index is a word of all ones, and the value is the largest one for min and
 // the smallest one for max.
@@ -673,13 +673,14 @@ compaction_status compaction_run_lengths(const struct compaction_plan *plan,
 
 // Plans reductions of the values of each run of equal keys: compaction_reduce_by_key.
 //
-// `op` is sum, min or max; null stands for sum. `key_bytes` is 4 or 8. Keys are equal if their bytes are equal. `type` is
-// the type of the values: u32, i32, u64, f32 or f64. Counts are unsigned words of `word_bits` bits: 32, for fewer than
-// 2^32 keys, or 64.
+// `op` is sum, min or max; null stands for sum. `key_bytes` is 4 or 8. Keys are equal if their bytes are equal. `type`
+// is the type of the values: u32, i32, u64, i64, f32 or f64. Counts are unsigned words of `word_bits` bits: 32, for
+// fewer than 2^32 keys, or 64.
 //
 // Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
 //
-// The library contains the kernels of sums by keys of 4 bytes with counts of 32 bits. Others need NVRTC on the first use.
+// The library contains the kernels of sums by keys of 4 bytes with counts of 32 bits. Others need NVRTC on the first
+// use.
 //
 // # Safety
 //
@@ -692,11 +693,11 @@ compaction_status compaction_plan_reduce_by_key(const struct compaction_context 
                                                 uint32_t word_bits,
                                                 struct compaction_plan **plan);
 
-// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the number of
-// runs to the word at `runs`.
+// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the
+// number of runs to the word at `runs`.
 //
-// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
-// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` and
+// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` and
 // `values_out` must have room for `items` entries. Memory behind the results keeps its values.
 //
 // # Safety
@@ -728,12 +729,12 @@ compaction_status compaction_plan_scan_by_key(const struct compaction_context *c
                                               uint32_t word_bits,
                                               struct compaction_plan **plan);
 
-// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result of a
-// run is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
+// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result
+// of a run is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
 //
-// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
-// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have room
-// for `items` values. Memory behind the results keeps its values.
+// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must
+// have room for `items` values. Memory behind the results keeps its values.
 //
 // # Safety
 //
@@ -842,9 +843,9 @@ compaction_status compaction_histogram_keys(const struct compaction_plan *plan,
 
 // Plans reductions of segments: compaction_segmented_reduce_by_offsets and compaction_segmented_reduce_of_length.
 //
-// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Offsets and counts are unsigned words
-// of `word_bits` bits: 32, for fewer than 2^32 items, or 64. A workspace is for a number of items, however many segments
-// there are.
+// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Offsets and counts are
+// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64. A workspace is for a number of items,
+// however many segments there are.
 //
 // Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
 //
@@ -863,13 +864,14 @@ compaction_status compaction_plan_segmented_reduce(const struct compaction_conte
 // Writes the combination of the items of each segment to `out`: segment s has the items from `offsets[s]` to before
 // `offsets[s + 1]` of the `items` items at `values`.
 //
-// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger than
-// `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
-// `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is the identity of
-// the operator. Memory behind the results keeps its values.
+// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error.
+// `offsets` has `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is
+// the identity of the operator. Memory behind the results keeps its values.
 //
 // An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
-// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
+// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is
+// accessed.
 //
 // # Safety
 //
@@ -1217,8 +1219,8 @@ compaction_status compaction_top_k(const struct compaction_plan *plan,
 // Plans summed-area tables: compaction_summed_area. Workspaces come from compaction_table_workspace_create.
 //
 // `strategy` is single-pass or scan-transpose; null stands for single-pass, the faster one. `type` is u32, i32, u64,
-// f32 or f64. Sums of integers wrap around on overflow. Sums of floats have an order of additions that the strategy
-// determines, and the same bits in every run.
+// i64, f32 or f64. Sums of integers wrap around on overflow. Sums of floats have an order of additions that the
+// strategy determines, and the same bits in every run.
 //
 // The library contains the kernels of all types.
 //

@@ -149,8 +149,8 @@ _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex", "M
 KEYS = {"u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
         "f4": "f32", "f8": "f64", "b1": "u8"}
 BYTES = {"u1": "u8", "b1": "u8"}
-NUMBERS = {"u4": "u32", "i4": "i32", "u8": "u64", "f4": "f32", "f8": "f64"}
-# Sums of int64 wrap around, so they have the bits of those of uint64.
+NUMBERS = {"u4": "u32", "i4": "i32", "u8": "u64", "i8": "i64", "f4": "f32", "f8": "f64"}
+# Sums of int64 wrap around, so they have the bits of those of uint64, whose kernels are shipped.
 SUMMANDS = {**NUMBERS, "i8": "u64"}
 # The types of the items of histograms, and of those that are the numbers of bins.
 SAMPLES = {code: name for code, name in KEYS.items() if name not in ("u64", "i64")}

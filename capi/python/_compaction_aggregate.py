@@ -8,8 +8,8 @@ def reduce(values, out, *, op="sum", item_count=None, stream=None):
 
     Without items, that is 0 for a sum, the largest value of the dtype for min, and the smallest for max.
 
-    values      n numbers of one dimension: uint32, int32, uint64, float32 or float64, or int64 for sums. Sums of
-                integers wrap around. Sums of floats have the same bits on every device
+    values      n numbers of one dimension: uint32, int32, uint64, int64, float32 or float64. Sums of integers
+                wrap around. Sums of floats have the same bits on every device
     out         one number of the same dtype
     op          sum, min or max. Minimum and maximum ignore NaNs, and -0 is less than +0
     item_count  an array whose first number, of 32 or 64 bits, says how many items to read, at most n
@@ -33,7 +33,7 @@ def argmin(values, index, value, *, item_count=None, stream=None):
     Of equal items, the first one counts. -0 is less than +0. NaNs are ignored. Without other items, the index has all
     bits set, so that it is -1 if it is signed, and the item is the largest value of the dtype.
 
-    values      n numbers of one dimension: uint32, int32, uint64, float32 or float64
+    values      n numbers of one dimension: uint32, int32, uint64, int64, float32 or float64
     index       one int32, uint32, int64 or uint64
     value       one number of the dtype of `values`
     item_count  an array whose first number, of the size of the index, says how many items to read, at most n

@@ -180,8 +180,8 @@ def scan_exclusive(values, out, *, op="sum", item_count=None, strategy=None, str
 
     The first result is 0 for sums, the largest value of the dtype for min, and the smallest for max.
 
-    values      n numbers of one dimension: uint32, int32, uint64, float32 or float64, or int64 for sums. Sums of
-                integers wrap around
+    values      n numbers of one dimension: uint32, int32, uint64, int64, float32 or float64. Sums of integers
+                wrap around
     out         room for n numbers of the same dtype. It may be `values` itself
     op          sum, min or max
     item_count  an array whose first number, of 32 or 64 bits, says how many items to read, at most n

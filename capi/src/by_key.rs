@@ -53,8 +53,8 @@ struct Scans<K: Pod, V: Item, W: CountWord> {
 }
 
 operation! {
-    /// The arguments of [`compaction_scan_by_key_inclusive`] if `inclusive`, and of [`compaction_scan_by_key_exclusive`]
-    /// otherwise.
+    /// The arguments of [`compaction_scan_by_key_inclusive`] if `inclusive`, and of
+    /// [`compaction_scan_by_key_exclusive`] otherwise.
     struct ScanByKeyCall { inclusive: bool }
     impl [K: Shared + Send + Sync, V: Item, W: CountWord] Scans<K, V, W>, scratch runs::Workspace<K, V>;
     |this, call| kernels scan;
@@ -77,13 +77,14 @@ operation! {
 
 /// Plans reductions of the values of each run of equal keys: compaction_reduce_by_key.
 ///
-/// `op` is sum, min or max; null stands for sum. `key_bytes` is 4 or 8. Keys are equal if their bytes are equal. `type` is
-/// the type of the values: u32, i32, u64, f32 or f64. Counts are unsigned words of `word_bits` bits: 32, for fewer than
-/// 2^32 keys, or 64.
+/// `op` is sum, min or max; null stands for sum. `key_bytes` is 4 or 8. Keys are equal if their bytes are equal. `type`
+/// is the type of the values: u32, i32, u64, i64, f32 or f64. Counts are unsigned words of `word_bits` bits: 32, for
+/// fewer than 2^32 keys, or 64.
 ///
 /// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
 ///
-/// The library contains the kernels of sums by keys of 4 bytes with counts of 32 bits. Others need NVRTC on the first use.
+/// The library contains the kernels of sums by keys of 4 bytes with counts of 32 bits. Others need NVRTC on the first
+/// use.
 ///
 /// # Safety
 ///
@@ -112,11 +113,11 @@ pub unsafe extern "C" fn compaction_plan_reduce_by_key(
     })
 }
 
-/// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the number of
-/// runs to the word at `runs`.
+/// Writes the key of each run of equal keys to `keys_out`, the combination of its values to `values_out`, and the
+/// number of runs to the word at `runs`.
 ///
-/// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
-/// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` and
+/// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger
+/// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` and
 /// `values_out` must have room for `items` entries. Memory behind the results keeps its values.
 ///
 /// # Safety
@@ -169,12 +170,12 @@ pub unsafe extern "C" fn compaction_plan_scan_by_key(
     })
 }
 
-/// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result of a
-/// run is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
+/// Writes to `out`, for each item, the combination of all values before it in its run of equal keys. The first result
+/// of a run is the identity of the operator: 0 for sum, the largest value for min, the smallest for max.
 ///
-/// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger than
-/// `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have room
-/// for `items` values. Memory behind the results keeps its values.
+/// Reads `items` keys and values, or as many as the word at the address `count` says, if that is not 0. A word larger
+/// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must
+/// have room for `items` values. Memory behind the results keeps its values.
 ///
 /// # Safety
 ///

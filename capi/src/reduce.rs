@@ -68,7 +68,7 @@ operation! {
 
 /// Plans reductions: compaction_reduce.
 ///
-/// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned words of
+/// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Counts are unsigned words of
 /// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 ///
 /// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU. Minimum and
@@ -125,11 +125,11 @@ pub unsafe extern "C" fn compaction_reduce(
 
 /// Plans searches for the smallest or the largest item and its index: compaction_arg_reduce.
 ///
-/// `extreme` is min or max. `type` is u32, i32, u64, f32 or f64. The index and the counts are unsigned words of
+/// `extreme` is min or max. `type` is u32, i32, u64, i64, f32 or f64. The index and the counts are unsigned words of
 /// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 ///
-/// The library contains the kernels of both extremes and all types with words of 32 bits. Others need NVRTC on the first
-/// use.
+/// The library contains the kernels of both extremes and all types with words of 32 bits. Others need NVRTC on the
+/// first use.
 ///
 /// # Safety
 ///
@@ -156,8 +156,8 @@ pub unsafe extern "C" fn compaction_plan_arg_reduce(
     })
 }
 
-/// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of equal
-/// items, the first one counts. -0 is less than +0. Otherwise like compaction_reduce.
+/// Writes the index of the smallest or the largest item to the word at `index`, and the item to that at `value`. Of
+/// equal items, the first one counts. -0 is less than +0. Otherwise like compaction_reduce.
 ///
 /// NaNs are ignored. Without other items, the index is a word of all ones, and the value is the largest one for min and
 /// the smallest one for max.

@@ -89,8 +89,8 @@ impl<T: Item, W: CountWord> TypedOperation for Scans<T, W> {
 /// Plans scans: compaction_scan_exclusive and compaction_scan_inclusive.
 ///
 /// `strategy` is look-back, raking, block-sums, blelloch-compact, blelloch or hillis-steele. Null stands for look-back,
-/// the fastest. `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned
-/// words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+/// the fastest. `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Counts are
+/// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 ///
 /// Sums of floats by raking and block-sums have the bits of the CPU. Other strategies add in an order of their own, and
 /// give the same bits in every run.

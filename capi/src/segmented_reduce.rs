@@ -70,9 +70,9 @@ impl<T: Item, W: CountWord> TypedOperation for Reductions<T, W> {
 
 /// Plans reductions of segments: compaction_segmented_reduce_by_offsets and compaction_segmented_reduce_of_length.
 ///
-/// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Offsets and counts are unsigned words
-/// of `word_bits` bits: 32, for fewer than 2^32 items, or 64. A workspace is for a number of items, however many segments
-/// there are.
+/// `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, i64, f32 or f64. Offsets and counts are
+/// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64. A workspace is for a number of items,
+/// however many segments there are.
 ///
 /// Sums of integers wrap around on overflow. Sums of floats have the same bits on every GPU and on the CPU.
 ///
@@ -107,13 +107,14 @@ pub unsafe extern "C" fn compaction_plan_segmented_reduce(
 /// Writes the combination of the items of each segment to `out`: segment s has the items from `offsets[s]` to before
 /// `offsets[s + 1]` of the `items` items at `values`.
 ///
-/// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger than
-/// `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error. `offsets` has
-/// `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is the identity of
-/// the operator. Memory behind the results keeps its values.
+/// There are `segments` segments, or as many as the word at the address `count` says, if that is not 0. A word larger
+/// than `segments` counts as `segments`, and compaction_workspace_check reports it; on the CPU it is an error.
+/// `offsets` has `segments` + 1 words, and `out` must have room for `segments` items. The result of an empty segment is
+/// the identity of the operator. Memory behind the results keeps its values.
 ///
 /// An offset larger than `items` counts as `items`. No offset may be less than the one before it: on the CPU that is an
-/// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is accessed.
+/// error, and on a GPU the results of this and later calls with the workspace are unspecified. No other memory is
+/// accessed.
 ///
 /// # Safety
 ///

@@ -70,8 +70,8 @@ impl<T: Item> TypedOperation for Tables<T> {
 /// Plans summed-area tables: compaction_summed_area. Workspaces come from compaction_table_workspace_create.
 ///
 /// `strategy` is single-pass or scan-transpose; null stands for single-pass, the faster one. `type` is u32, i32, u64,
-/// f32 or f64. Sums of integers wrap around on overflow. Sums of floats have an order of additions that the strategy
-/// determines, and the same bits in every run.
+/// i64, f32 or f64. Sums of integers wrap around on overflow. Sums of floats have an order of additions that the
+/// strategy determines, and the same bits in every run.
 ///
 /// The library contains the kernels of all types.
 ///

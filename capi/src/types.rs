@@ -244,7 +244,7 @@ pub(crate) fn unknown_type(name: &str, known: &str) -> Failure {
 /// Evaluates `$body` with the number type that `$name` names as `$type`: one that can be scanned.
 macro_rules! with_number {
     ($name:expr, $type:ident => $body:expr) => {
-        $crate::types::with_named!($name, $type, $body; u32 i32 u64 f32 f64)
+        $crate::types::with_named!($name, $type, $body; u32 i32 u64 i64 f32 f64)
     };
 }
 pub(crate) use with_number;

@@ -34,6 +34,11 @@ struct Words<u64> {
     using Key = u64;
 };
 template <>
+struct Words<i64> {
+    using Unsigned = u64;
+    using Key = i64;
+};
+template <>
 struct Words<f32> {
     using Unsigned = u32;
     using Key = i32;
@@ -83,8 +88,9 @@ struct Order;
 template <class T>
 struct Order<T, false> {
     using Key = T;
-    static constexpr Key HIGHEST = same_type<T, i32> ? (T)0x7fffffff : (T)~0ull;
-    static constexpr Key LOWEST = same_type<T, i32> ? (T)0x80000000 : (T)0;
+    static constexpr bool IS_SIGNED = (T)-1 < (T)0;
+    static constexpr Key LOWEST = IS_SIGNED ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+    static constexpr Key HIGHEST = (T)~LOWEST;
 
     static __device__ __forceinline__ Key key(T item, Key) { return item; }
     static __device__ __forceinline__ T item(Key key) { return key; }

@@ -72,28 +72,8 @@ pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> So
     source.header("operator", text)
 }
 
-/// A number type of scans and reductions: `u32`, `i32`, `u64`, `f32` or `f64`. Others need a [custom
+/// A number type of scans and reductions: `u32`, `i32`, `u64`, `i64`, `f32` or `f64`. Others need a [custom
 /// operator](crate::custom).
-///
-/// Sums of `i64` are sums of `u64`, because both wrap around: view the buffers with
-/// [`reinterpret`](crate::cuda::reinterpret) and [`reinterpret_mut`](crate::cuda::reinterpret_mut).
-///
-/// ```no_run
-/// # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
-/// use compaction::{Count, cuda, reduce::{Operator, Reduce, Workspace}};
-///
-/// let context = cuda::open(0)?;
-/// let stream = context.default_stream();
-/// let sum = Reduce::<u64>::new(&cuda::Compiler::new(), &context, Operator::Sum)?;
-/// let mut workspace = Workspace::with_capacity(&stream, 2)?;
-/// let items = cuda::upload(&stream, &[3_i64, -5])?;
-/// let mut out = cuda::zeroed::<i64>(&stream, 1)?;
-/// let words = cuda::reinterpret::<i64, u64>(items.as_view())?;
-/// let mut view = out.as_view_mut();
-/// sum.items(&stream, words, Count::All, cuda::reinterpret_mut::<i64, u64>(&mut view)?, &mut workspace)?;
-/// assert_eq!(cuda::download(&stream, &out)?, [-2]);
-/// # Ok(()) }
-/// ```
 ///
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};
@@ -120,8 +100,7 @@ pub(crate) fn operator_header<T: Item>(source: Source, operator: Operator) -> So
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no number type of scans and reductions: these are u32, i32, u64, f32 and f64",
-    note = "sums of i64 are sums of u64: view the buffers with `cuda::reinterpret` and `cuda::reinterpret_mut`",
+    message = "`{Self}` is no number type of scans and reductions: these are u32, i32, u64, i64, f32 and f64",
     note = "other types take an operator in CUDA C++: see `compaction::custom`"
 )]
 pub trait Item: Shared + Send + Sync + PartialEq + Operators {}
@@ -280,5 +259,5 @@ macro_rules! order {
     };
 }
 
-integers!(u32, i32, u64);
+integers!(u32, i32, u64, i64);
 floats!(f32 i32 u32, f64 i64 u64);

@@ -38,7 +38,7 @@ static void plans(void)
     IS_INVALID("value_bytes: 16, where 4 and 8", compaction_plan_unique_by_key(context, 4, 16, 32, &plan));
     IS_INVALID("word_bits: 0", compaction_plan_run_lengths(context, 4, 0, &plan));
     IS_INVALID("key_bytes: 1", compaction_plan_reduce_by_key(context, NULL, 1, "u32", 32, &plan));
-    FAILS(COMPACTION_UNKNOWN_NAME, "\"i64\" here; there are u32", compaction_plan_scan_by_key(context, NULL, 4, "i64", 32, &plan));
+    FAILS(COMPACTION_UNKNOWN_NAME, "\"i16\" here; there are u32", compaction_plan_scan_by_key(context, NULL, 4, "i16", 32, &plan));
     FAILS(COMPACTION_UNKNOWN_NAME, "\"u64\" here; there are u8", compaction_plan_histogram(context, "u64", 10, 32, &plan));
     IS_INVALID("bins: 0", compaction_plan_histogram(context, "u8", 0, 32, &plan));
     IS_INVALID("bins: 16777217", compaction_plan_histogram(context, "u8", (1 << 24) + 1, 32, &plan));

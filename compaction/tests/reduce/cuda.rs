@@ -48,6 +48,7 @@ pub(crate) fn reduces_everything(gpu: &Gpu) {
     all::<u32>(gpu);
     all::<i32>(gpu);
     all::<u64>(gpu);
+    all::<i64>(gpu);
     all::<f32>(gpu);
     all::<f64>(gpu);
 }
@@ -114,6 +115,7 @@ pub(crate) fn finds_every_extreme(gpu: &Gpu) {
     }
     all::<u32, u32>(gpu);
     all::<i32, u64>(gpu);
+    all::<i64, u32>(gpu);
     all::<f32, u32>(gpu);
     all::<f64, u64>(gpu);
 }

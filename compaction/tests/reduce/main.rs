@@ -94,6 +94,7 @@ fn the_cpu_reduces_everything() {
     all::<u32>();
     all::<i32>();
     all::<u64>();
+    all::<i64>();
     all::<f32>();
     all::<f64>();
 }

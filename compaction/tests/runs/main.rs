@@ -213,6 +213,7 @@ fn finds_runs(backend: &Backend<'_>) {
     all::<u8, f64>(backend);
     all::<f64, u32>(backend);
     all::<Words3, u64>(backend);
+    all::<Words3, i64>(backend);
     all::<Bytes7, u32>(backend);
     all::<Words16, u32>(backend);
 }

@@ -102,7 +102,7 @@ macro_rules! integers {
         }
     )+};
 }
-integers!(u32, i32, u64);
+integers!(u32, i32, u64, i64);
 
 macro_rules! floats {
     ($($number:ident $bits:ident),+) => {$(

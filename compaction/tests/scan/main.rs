@@ -94,6 +94,7 @@ fn scans_everything(backend: &Backend<'_>) {
     all::<u32>(backend);
     all::<i32>(backend);
     all::<u64>(backend);
+    all::<i64>(backend);
     all::<f32>(backend);
     all::<f64>(backend);
 }

@@ -35,7 +35,7 @@ macro_rules! integers {
         }
     )+};
 }
-integers!(u32, i32, u64);
+integers!(u32, i32, u64, i64);
 macro_rules! floats {
     ($($float:ident),+) => {$(
         impl Draw for $float {
@@ -246,6 +246,7 @@ pub(crate) fn equals_the_cpu(gpu: &Gpu) {
             equals::<u32, u32>(gpu, operator, &case, 0, &mut random);
             equals::<i32, u32>(gpu, operator, &case, 0, &mut random);
             equals::<u64, u32>(gpu, operator, &case, 0, &mut random);
+            equals::<i64, u32>(gpu, operator, &case, 0, &mut random);
             equals::<f32, u32>(gpu, operator, &case, 0, &mut random);
             equals::<f64, u32>(gpu, operator, &case, 0, &mut random);
         }

@@ -119,7 +119,7 @@ macro_rules! numbers {
         }
     )+};
 }
-numbers!(u32, u32::wrapping_add; u64, u64::wrapping_add; i32, i32::wrapping_add; f32, |a, b| a + b; f64, |a, b| a + b);
+numbers!(u32, u32::wrapping_add; u64, u64::wrapping_add; i32, i32::wrapping_add; i64, i64::wrapping_add; f32, |a, b| a + b; f64, |a, b| a + b);
 
 /// Returns whole numbers, small enough that all sums of a floating-point table are exact.
 fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
@@ -193,6 +193,7 @@ fn sums_every_table(backend: &impl Backend) {
     for size in sizes(SIZES) {
         sums_table::<u32>(backend, size);
         sums_table::<i32>(backend, size);
+        sums_table::<i64>(backend, size);
         sums_table::<u64>(backend, size);
         sums_table::<f32>(backend, size);
         sums_table::<f64>(backend, size);
