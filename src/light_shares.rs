@@ -42,9 +42,12 @@ const MAX_BOUNCES: u32 = 4;
 const MAX_RELATIVE: f64 = 32.0;
 /// Unit of the sums of squares of relative light.
 const SQUARE_UNIT: f64 = 65_536.0;
-/// Number of steps of probability. Each group keeps at least one, because light that no path has found may still come
-/// from it.
+/// Number of steps of probability. Each group whose light a path has found keeps at least one.
 const STEPS: f64 = 32.0;
+/// Weight of one step. A group without light keeps its share of all power, from a weight of 1 to one step, because light
+/// that no path has found may still come from it. A whole step is not always right: with 3 % of the light samples, weak
+/// lights that nobody sees would occupy some lane of most warps.
+const STEP: f64 = 32.0;
 /// Ratio of an upper node's mean probability to its share of light from which on its lights count as hidden.
 const HIDDEN: f64 = 16.0;
 /// Minimum mean probability of an upper node whose lights count as hidden.
@@ -81,7 +84,7 @@ pub fn for_camera(scene: &Arc<RenderScene>, camera: &Camera, max_bounces: u32) -
             only.groups[group] = 1;
             lit.with_light_weights(only)
         });
-        weights.groups = group_weights(&squares[..groups]);
+        weights.groups = group_weights(&squares[..groups], scene.light_groups().powers());
         lit = Arc::new(lit.with_light_weights(weights));
     }
     lit
@@ -102,13 +105,17 @@ fn shares(squares: &[u64]) -> Option<Vec<f64>> {
     (total > 0.0).then(|| roots.into_iter().map(|root| root / total).collect())
 }
 
-/// Returns the weights of groups with these sums of squares.
-fn group_weights(squares: &[u64]) -> [u32; MAX_GROUPS] {
-    let mut weights = [0; MAX_GROUPS];
-    let equal = || vec![0.0; squares.len()];
-    let shares = shares(squares).unwrap_or_else(equal);
-    for (weight, share) in weights.iter_mut().zip(shares) {
-        *weight = ((share * STEPS).round() as u32).max(1);
+/// Returns the weights of groups with these sums of squares and these shares of all power.
+fn group_weights(squares: &[u64], powers: &[f64]) -> [u32; MAX_GROUPS] {
+    let mut weights = [STEP as u32; MAX_GROUPS];
+    weights[squares.len()..].fill(0);
+    let Some(shares) = shares(squares) else {
+        return weights;
+    };
+    for ((weight, share), power) in weights.iter_mut().zip(shares).zip(powers) {
+        let found = (share * STEPS).round().max(1.0) * STEP;
+        let unseen = (power * STEPS * STEP).round().clamp(1.0, STEP);
+        *weight = if share > 0.0 { found } else { unseen } as u32;
     }
     weights
 }
@@ -280,7 +287,7 @@ impl Paths<'_> {
             rgb: Vec3::ONE,
             eta_scale: 1.0,
         };
-        let mut instance = NO_INSTANCE;
+        let (mut instance, mut bodies) = (NO_INSTANCE, 0);
         for bounce in 0..self.max_bounces {
             let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
             instance = found.instance;
@@ -288,12 +295,13 @@ impl Paths<'_> {
                 break;
             }
             let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
+            vertex.bodies = bodies;
             let goes_on = shade_path::<INSTANCED>(scene, true, &found.hit, &mut vertex).is_ok();
             visit(&vertex, goes_on);
             if !goes_on {
                 break;
             }
-            (ray, throughput) = (vertex.ray, vertex.throughput);
+            (ray, throughput, bodies) = (vertex.ray, vertex.throughput, vertex.bodies);
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct LightGroups {
     tree_lights: usize,
     /// Group of each light outside the tree, in the order of the table, and its part of the group's probability.
     members: Vec<(usize, f64)>,
+    /// Share of each group in the power of all lights.
+    powers: [f64; MAX_GROUPS],
     /// Number of groups: 0 if there is nothing to choose between.
     count: usize,
     /// Upper nodes of the light tree that together contain all its lights; empty if they are fewer than two.
@@ -81,9 +83,14 @@ pub struct LightChances<'a> {
 }
 
 impl LightGroups {
-    /// Makes groups of the lights in the tree, and of the lights at infinity with these powers, which follow them in
-    /// the table. The strongest ones get a group each.
-    pub fn new(tree_lights: usize, light_pairs: &[LightPair], far_powers: &[f64]) -> LightGroups {
+    /// Makes groups of the lights in the tree, which have the power `tree_power` in all, and of the lights at infinity
+    /// with these powers, which follow them in the table. The strongest ones get a group each.
+    pub fn new(
+        tree_lights: usize,
+        tree_power: f64,
+        light_pairs: &[LightPair],
+        far_powers: &[f64],
+    ) -> LightGroups {
         let first = usize::from(tree_lights > 0);
         let mut order: Vec<usize> = (0..far_powers.len()).collect();
         order.sort_by(|&a, &b| far_powers[b].total_cmp(&far_powers[a]));
@@ -100,9 +107,18 @@ impl LightGroups {
             };
         }
         let count = (first + far_powers.len()).min(MAX_GROUPS);
+        let mut powers = [0.0; MAX_GROUPS];
+        if tree_lights > 0 {
+            powers[0] = tree_power;
+        }
+        for (&(group, _), power) in members.iter().zip(far_powers) {
+            powers[group] += power;
+        }
+        let all = powers.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         LightGroups {
             tree_lights,
             members,
+            powers: powers.map(|power| power / all),
             count: if count < 2 { 0 } else { count },
             nodes: upper_nodes(light_pairs),
             weights: LightWeights::default(),
@@ -112,6 +128,11 @@ impl LightGroups {
     /// Returns the number of groups: 0, or 2..=[`MAX_GROUPS`].
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Returns the share of each group in the power of all lights, and 0 behind the last group.
+    pub fn powers(&self) -> &[f64] {
+        &self.powers
     }
 
     /// Returns the number of upper nodes of the light tree that have factors: 0, or 2..=[`MAX_NODES`].

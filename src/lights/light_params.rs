@@ -103,7 +103,8 @@ impl LightTables {
             far.push((light, tables.brightness * radius * radius));
         }
         let total = |lights: &[(Light, f64)]| lights.iter().map(|&(_, power)| power).sum::<f64>();
-        let power = total(&near) + total(&far);
+        let near_power = total(&near);
+        let power = near_power + total(&far);
         let inverse_power = if power > 0.0 { 1.0 / power } else { 0.0 };
 
         let mut light_tables = LightTables {
@@ -154,7 +155,8 @@ impl LightTables {
             .collect();
         light_tables.table = lights.into_iter().map(|(light, _)| light).collect();
         if by_tree || near_count == 0 {
-            light_tables.groups = LightGroups::new(near_count, &light_tables.light_pairs, &powers);
+            light_tables.groups =
+                LightGroups::new(near_count, near_power, &light_tables.light_pairs, &powers);
         }
         light_tables.groups.set(
             LightWeights::default(),
