@@ -13,7 +13,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         // Camera rays have a throughput of 1, and their paths have gathered nothing yet.
         Vec3 throughput = bounce == 0 ? Vec3{1.0f, 1.0f, 1.0f} : paths.throughputs[path].rgb;
         PathRadiance radiance = bounce == 0 ? PathRadiance{{0.0f, 0.0f, 0.0f}, 0} : paths.radiances[path];
-        radiance.rgb = radiance.rgb + escaped_light(lights, paths.rays[path], throughput, radiance.scattered == 1, bounce);
+        bool scattered = (radiance.history & SCATTERED) != 0;
+        radiance.rgb = radiance.rgb + escaped_light(lights, paths.rays[path], throughput, scattered, bounce);
         paths.radiances[path] = radiance;
     }
 }

@@ -24,7 +24,7 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
     Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
     Vec3 radiance = {0.0f, 0.0f, 0.0f};
     bool scattered = false;
-    u32 instance = NO_INSTANCE;
+    u32 instance = NO_INSTANCE, bodies = 0;
     for (u32 bounce = 0;; bounce++) {
         u32 place = COUNTS_PER_BOUNCE * bounce;
         count(tally, place);
@@ -34,7 +34,7 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
             return radiance + escaped_light(scene.lights, ray, throughput.rgb, scattered, bounce);
         }
         count(tally, place + HITS);
-        Vertex vertex = {numbers, bounce, instance, ray, throughput, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+        Vertex vertex = {numbers, bounce, instance, ray, throughput, bodies, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
         bool goes_on = shade_path(scene, bounce < max_bounces, found.hit, vertex);
         radiance = radiance + vertex.emitted;
         if (vertex.shadow_ray.distance > 0.0f) {
@@ -45,6 +45,7 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
         if (!goes_on) return radiance;
         ray = vertex.ray;
         throughput = vertex.throughput;
+        bodies = vertex.bodies;
         scattered = scattered || ray.pdf != 0.0f;
     }
 }

@@ -9,6 +9,8 @@ constexpr bool TOGETHER = SHADE_THREADS > BLOCK_THREADS;
 
 inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 bounce, u32 count, bool scatters,
                         u32 *shadow_ray_count) {
+    // Otherwise the history of a path need not be read.
+    bool tracks_bodies = (KINDS & ABSORBING) != 0 && scene.lights.light_params.tracks_bodies == 1;
     u32 cast = 0;
     for (u32 entry = first_entry(); TOGETHER ? entry - threadIdx.x < count : entry < count; entry += entry_stride()) {
         if (TOGETHER) {
@@ -19,8 +21,9 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
         bool goes_on = false, casts = false;
         if (path != NO_PATH) {
             u32 instance = INSTANCED ? paths.instances[path] : NO_INSTANCE;
+            u32 history = tracks_bodies ? paths.radiances[path].history : 0;
             Vertex vertex = {path_sampler(paths, path), bounce, instance, paths.rays[path], paths.throughputs[path],
-                             {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+                             history >> 1, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
             bool scattered_before = vertex.ray.pdf != 0.0f;
             goes_on = shade_path(scene, scatters, paths.hits[path], vertex);
             // Most surfaces emit nothing. Each read of the radiance would wait for memory.
@@ -31,7 +34,10 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
             if (goes_on) {
                 paths.rays[path] = vertex.ray;
                 paths.throughputs[path] = vertex.throughput;
-                if (vertex.ray.pdf != 0.0f && !scattered_before) paths.radiances[path].scattered = 1;
+                u32 scattered = vertex.ray.pdf != 0.0f ? SCATTERED : 0;
+                u32 next_history = vertex.bodies << 1 | (history & SCATTERED) | scattered;
+                bool is_known = tracks_bodies ? next_history == history : scattered == 0 || scattered_before;
+                if (!is_known) paths.radiances[path].history = next_history;
             }
         }
         if (!casts) paths.shadow_rays[entry].distance_and_sign = 0.0f;

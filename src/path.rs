@@ -10,10 +10,12 @@ use crate::sampler::hash;
 pub const NO_PATH: u32 = u32::MAX;
 /// `Hit::primitive` of a ray that hit nothing; also used wherever a primitive's index is absent.
 pub const NO_PRIMITIVE: u32 = u32::MAX;
+/// Bit of `PathRadiance::history`: the path has scattered off anything but smooth mirrors and glass.
+pub const SCATTERED: u32 = 1;
 /// Width and height of a tile, in pixels. Paths may be scheduled tile by tile so that neighbouring rays are coherent.
 pub const TILE: u32 = 8;
 /// Whole numbers that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] = named![NO_PATH, NO_PRIMITIVE, TILE];
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![NO_PATH, NO_PRIMITIVE, SCATTERED, TILE];
 
 shared! {
     /// The (pixel, sample) pairs of one wave, and how they are assigned to its paths.
@@ -81,14 +83,15 @@ shared! {
 }
 
 shared! {
-    /// Radiance that a path has gathered so far.
+    /// Radiance that a path has gathered so far, and what it has met.
     #[repr(align(16))]
     pub struct PathRadiance {
         /// Radiance in linear sRGB.
         pub rgb: Vec3,
-        /// 1 after the path's first non-specular scattering event (anything but smooth mirrors and glass), before that
-        /// 0. It is 1 whenever `Ray::pdf` of the path is not 0.
-        pub scattered: u32,
+        /// Bit [`SCATTERED`] is set after the path's first non-specular scattering event (anything but smooth mirrors
+        /// and glass), and whenever `Ray::pdf` of the path is not 0. The bits above it list the
+        /// [bodies](crate::shading::bodies) that the path is inside.
+        pub history: u32,
     }
 }
 

@@ -29,6 +29,7 @@ struct LightParams {
     u32 instance_entries;
     Vec3 background;
     u32 has_background;
+    u32 tracks_bodies;
 };
 
 struct Lights {

@@ -78,9 +78,9 @@ inline bool is_black(const Material &material) {
     return material.kind == DIFFUSE && material.color.x == 0.0f && material.color.y == 0.0f && material.color.z == 0.0f;
 }
 
-inline Vec3 transmitted(const Material &material, f32 distance) {
-    return {half_power(material.absorption.x * distance), half_power(material.absorption.y * distance),
-            half_power(material.absorption.z * distance)};
+inline Vec3 transmitted(Vec3 absorption, f32 distance) {
+    return {half_power(absorption.x * distance), half_power(absorption.y * distance),
+            half_power(absorption.z * distance)};
 }
 
 inline f32 dispersed_ior(const Material &material, u32 channel) {

@@ -32,7 +32,7 @@ struct alignas(16) Hit {
 
 struct alignas(16) PathRadiance {
     Vec3 rgb;
-    u32 scattered;
+    u32 history;
 };
 
 struct alignas(16) Throughput {

@@ -1,5 +1,6 @@
 // The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: src/vertex/shading.rs.
 // Kernels are compiled for the features of a scene, KINDS and INSTANCED.
+#include "bodies.cuh"
 #include "bsdf.cuh"
 #include "instance.cuh"
 #include "light.cuh"
@@ -31,6 +32,7 @@ struct Vertex {
     u32 instance;
     Ray ray;
     Throughput throughput;
+    u32 bodies;
     Vec3 emitted;
     ShadowRay shadow_ray;
     u32 light_instance;
@@ -112,7 +114,7 @@ inline void connect_light(const RenderScene &scene, const Bsdf &bsdf, u32 primit
     vertex.shadow_ray.light = clamp_indirect(scene.lights.light_params, light_here, vertex.bounce + 1);
 }
 
-inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
+inline bool scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
                     Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
     BsdfSample next;
@@ -133,6 +135,7 @@ inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 
     vertex.ray.from_primitive = from.lifted ? NO_PRIMITIVE : primitive;
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
+    return next.side < 0.0f;
 }
 
 inline bool survives_roulette(u32 start, u32 bounce, f32 choice, Throughput &throughput) {
@@ -189,6 +192,13 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     Material material = material_here(scene, vertex, surface);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
+    bool tracks_bodies = (KINDS & ABSORBING) != 0 && scene.lights.light_params.tracks_bodies == 1;
+    u32 body = body_of(surface.material);
+    Vec3 absorption = {0.0f, 0.0f, 0.0f};
+    if (tracks_bodies) absorption = absorption_before(scene.materials, vertex.bodies, body, material, front);
+    if ((KINDS & ABSORBING) != 0 && max_component(absorption) > 0.0f) {
+        vertex.throughput.rgb = vertex.throughput.rgb * transmitted(absorption, hit.distance);
+    }
     if (max_component(material.emission) > 0.0f) {
         if (front) {
             vertex.emitted = emission(scene, hit, material.emission, vertex, cosine);
@@ -201,9 +211,6 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     if (is_black(material)) {
         vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
         return false;
-    }
-    if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
-        vertex.throughput.rgb = vertex.throughput.rgb * transmitted(material, hit.distance);
     }
     f32 side = front ? 1.0f : -1.0f;
     Vec3 front_shading = surface.shading;
@@ -234,7 +241,21 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
     bsdf.tangent = tangent;
-    scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
+    bool is_transmitted = scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
+    if (tracks_bodies) {
+        u32 beyond = bodies_beyond(vertex.bodies, body, material, front);
+        ShadowRay &shadow_ray = vertex.shadow_ray;
+        // No light at infinity is inside a body.
+        if (shadow_ray.distance > 0.0f && shadow_ray.distance < MAX_F32) {
+            if (dot(surface.shading, shadow_ray.direction) < 0.0f) {
+                absorption = absorption_beyond(scene.materials, beyond, absorption, material, front);
+            }
+            if (max_component(absorption) > 0.0f) {
+                shadow_ray.light = shadow_ray.light * transmitted(absorption, shadow_ray.distance);
+            }
+        }
+        if (is_transmitted) vertex.bodies = beyond;
+    }
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(scene.lights.light_params.roulette_start, vertex.bounce, choice.y, vertex.throughput);
 }

@@ -13,7 +13,9 @@ use crate::{
     film,
     lights::{light, light_sample},
     math, path, sampler,
-    shading::{energy, material, material_textures, microfacet, opacity, opacity_map, texture},
+    shading::{
+        bodies, energy, material, material_textures, microfacet, opacity, opacity_map, texture,
+    },
 };
 
 /// Threads per block in every stage's kernel.
@@ -68,6 +70,7 @@ fn of_kinds<P: Params>(
         primitive::CONSTANTS,
         light_sample::CONSTANTS,
         material::CONSTANTS,
+        bodies::CONSTANTS,
         energy::CONSTANTS,
         bvh::CONSTANTS,
         texture::CONSTANTS,

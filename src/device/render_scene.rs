@@ -266,6 +266,7 @@ impl RenderScene {
             instance_entries,
             background: scene.background.radiance().unwrap_or(scene.sky),
             has_background: scene.background.radiance().is_some().into(),
+            tracks_bodies: u32::from(kinds & ABSORBING != 0),
         };
         let mut opacity_maps =
             opacity_maps::build(scene, &trees, &primitives, &materials, &texture_buffers);

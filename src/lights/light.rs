@@ -112,6 +112,9 @@ shared! {
         pub background: Vec3,
         /// 1 if camera rays that hit nothing see `background` instead of the light from infinity, otherwise 0.
         pub has_background: u32,
+        /// 1 if some material absorbs light in its interior, so that paths list the [bodies](crate::shading::bodies)
+        /// that they are inside, otherwise 0.
+        pub tracks_bodies: u32,
     }
 }
 

@@ -271,13 +271,14 @@ pub fn is_black(material: &Material) -> bool {
     material.kind == DIFFUSE && material.color == Vec3::ZERO
 }
 
-/// Returns the transmittance per channel of `distance` metres of the material's interior (Beer–Lambert law).
+/// Returns the transmittance per channel of `distance` metres with this absorption coefficient, per metre and to base 2
+/// (Beer–Lambert law).
 #[inline]
-pub fn transmitted(material: &Material, distance: f32) -> Vec3 {
+pub fn transmitted(absorption: Vec3, distance: f32) -> Vec3 {
     Vec3::new(
-        half_power(material.absorption.x * distance),
-        half_power(material.absorption.y * distance),
-        half_power(material.absorption.z * distance),
+        half_power(absorption.x * distance),
+        half_power(absorption.y * distance),
+        half_power(absorption.z * distance),
     )
 }
 

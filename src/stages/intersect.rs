@@ -33,7 +33,7 @@ use crate::{
         path_buffers::PathBuffers,
     },
     lights::light::Lights,
-    path::{NO_PATH, NO_PRIMITIVE},
+    path::{NO_PATH, NO_PRIMITIVE, SCATTERED},
     sampler::sampler,
     shading::{
         material::ALL_KINDS,
@@ -106,7 +106,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         } else if is_live && !has_hit {
             let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
             let radiance = &mut wave.radiances[path];
-            let scattered = radiance.scattered == 1;
+            let scattered = radiance.history & SCATTERED != 0;
             radiance.rgb += escaped_light(&lights, ray, throughput, scattered, bounce);
         }
     }
@@ -141,7 +141,7 @@ impl EscapedPaths {
                 for (at, &path) in paths.iter().enumerate() {
                     let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
                     let radiance = &mut wave.radiances[path];
-                    let scattered = radiance.scattered == 1;
+                    let scattered = radiance.history & SCATTERED != 0;
                     let seen = self.lookups.get(at);
                     radiance.rgb +=
                         escaped_light_with(lights, seen, ray, throughput, scattered, bounce);

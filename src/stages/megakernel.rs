@@ -81,7 +81,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
         eta_scale: 1.0,
     };
     let mut radiance = Vec3::ZERO;
-    let (mut scattered, mut instance) = (false, NO_INSTANCE);
+    let (mut scattered, mut instance, mut bodies) = (false, NO_INSTANCE, 0);
     for bounce in 0.. {
         wave.counts[counts::rays(bounce)] += 1;
         let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
@@ -93,6 +93,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
         }
         wave.counts[counts::hits(bounce)] += 1;
         let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
+        vertex.bodies = bodies;
         let scatters = bounce < wave.max_bounces;
         let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex).is_ok();
         radiance += vertex.emitted;
@@ -107,7 +108,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
         if !goes_on {
             break;
         }
-        (ray, throughput) = (vertex.ray, vertex.throughput);
+        (ray, throughput, bodies) = (vertex.ray, vertex.throughput, vertex.bodies);
         scattered |= ray.pdf != 0.0;
     }
     radiance

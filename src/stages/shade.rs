@@ -34,7 +34,7 @@ use crate::{
         path_buffers::PathBuffers,
         render_scene::RenderScene,
     },
-    path::{NO_PATH, Ray, ShadowRay, Throughput},
+    path::{NO_PATH, Ray, SCATTERED, ShadowRay, Throughput},
     shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS},
     vertex::shading::{Ended, Vertex, shade_path},
 };
@@ -164,6 +164,8 @@ fn shade_entry<const INSTANCED: bool>(
     }
     if end.is_ok() {
         store_next_ray(wave, entry, path, vertex.ray, vertex.throughput);
+        let scattered = wave.radiances[path].history & SCATTERED;
+        wave.radiances[path].history = vertex.bodies << 1 | scattered;
     }
 }
 
@@ -189,8 +191,14 @@ fn store_shadow_ray<const INSTANCED: bool>(
 fn store_next_ray(wave: &mut CpuWave, entry: usize, path: usize, ray: Ray, throughput: Throughput) {
     wave.rays[path] = ray;
     wave.throughputs[path] = throughput;
-    wave.radiances[path].scattered |= u32::from(ray.pdf != 0.0);
+    wave.radiances[path].history |= if ray.pdf != 0.0 { SCATTERED } else { 0 };
     wave.flags[entry] = 1;
+}
+
+/// Returns the list of bodies that a path is inside. Blocks shade only paths that are inside none.
+#[inline(always)]
+fn bodies_of(wave: &CpuWave, path: usize) -> u32 {
+    wave.radiances[path].history >> 1
 }
 
 /// Returns the vertex of a path whose ray hit a surface, before it is shaded.
@@ -198,7 +206,9 @@ fn store_next_ray(wave: &mut CpuWave, entry: usize, path: usize, ray: Ray, throu
 fn vertex_of(wave: &CpuWave, bounce: u32, path: usize) -> Vertex {
     let instance = wave.instances.get(path).copied().unwrap_or(NO_INSTANCE);
     let (ray, throughput) = (wave.rays[path], wave.throughputs[path]);
-    Vertex::new(wave.path_sampler(path), bounce, instance, ray, throughput)
+    let mut vertex = Vertex::new(wave.path_sampler(path), bounce, instance, ray, throughput);
+    vertex.bodies = bodies_of(wave, path);
+    vertex
 }
 
 /// Returns whether a path whose ray hit a surface is about to continue, or why it will end. Call it before the stage,

@@ -27,6 +27,7 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BLEND, PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
+        bodies::{absorption_before, absorption_beyond, bodies_beyond, body_of},
         bsdf::{
             Bsdf, bsdf_of, bsdf_sample, bsdf_value,
             extended::{along_tangent, anisotropy_direction},
@@ -53,6 +54,8 @@ pub struct Vertex {
     pub ray: Ray,
     /// Input: the throughput before this vertex. Output: the throughput of the next ray.
     pub throughput: Throughput,
+    /// Input: the list of [bodies](crate::shading::bodies) that the path is inside. Output: that of the next ray.
+    pub bodies: u32,
     /// Output: radiance that the surface emits along the path, weighted and clamped.
     pub emitted: Vec3,
     /// Output: the ray towards a light, with the radiance that it adds unless it is blocked; distance 0 means none.
@@ -62,7 +65,8 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Creates the vertex of a path whose `ray` hit a surface, before it is shaded. Outputs are empty.
+    /// Creates the vertex of a path whose `ray` hit a surface, before it is shaded. The path is inside no body, and
+    /// outputs are empty.
     #[inline]
     pub fn new(
         numbers: Sampler,
@@ -77,6 +81,7 @@ impl Vertex {
             instance,
             ray,
             throughput,
+            bodies: 0,
             emitted: Vec3::ZERO,
             shadow_ray: ShadowRay::default(),
             light_instance: NO_INSTANCE,
@@ -251,7 +256,8 @@ pub fn connect_light<const INSTANCED: bool>(
     vertex.shadow_ray.light = clamp_indirect(&scene.light_params, light_here, scatterings);
 }
 
-/// Samples a light, unless the BSDF is specular, and the next ray. Stores both in the vertex.
+/// Samples a light, unless the BSDF is specular, and the next ray. Stores both in the vertex. Returns whether the next
+/// ray is transmitted through the surface.
 ///
 /// The next ray leaves on the same side of the geometric and the shading normal, or the throughput becomes 0. The
 /// surface's normals must face the path.
@@ -263,7 +269,7 @@ pub fn scatter<const INSTANCED: bool>(
     primitive: u32,
     surface: &Surface,
     vertex: &mut Vertex,
-) {
+) -> bool {
     let (normal, to_eye) = (surface.shading, -vertex.ray.direction);
     let next = if is_specular(bsdf) {
         sample_specular(bsdf, normal, to_eye, choice)
@@ -284,6 +290,7 @@ pub fn scatter<const INSTANCED: bool>(
     vertex.ray.from_primitive = if lifted { NO_PRIMITIVE } else { primitive };
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
+    next.side < 0.0
 }
 
 /// Plays Russian roulette after scattering event `bounce` + 1: returns whether the path survives, and divides its
@@ -415,6 +422,15 @@ pub fn shade_path<const INSTANCED: bool>(
     let material = &material_here::<INSTANCED>(scene, vertex, &mut surface);
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
+    let absorption = if scene.light_params.tracks_bodies == 1 {
+        let body = body_of(surface.material);
+        absorption_before(&scene.materials, vertex.bodies, body, material, front)
+    } else {
+        Vec3::ZERO
+    };
+    if max_component(absorption) > 0.0 {
+        vertex.throughput.rgb *= transmitted(absorption, hit.distance);
+    }
     if max_component(material.emission) > 0.0 {
         vertex.emitted = emitted_light(scene, hit, material, vertex, cosine);
     }
@@ -428,9 +444,6 @@ pub fn shade_path<const INSTANCED: bool>(
     if is_black(material) {
         vertex.throughput.rgb = Vec3::ZERO;
         return Err(Ended::Absorbed);
-    }
-    if !front && max_component(material.absorption) > 0.0 {
-        vertex.throughput.rgb *= transmitted(material, hit.distance);
     }
     let side = if front { 1.0 } else { -1.0 };
     let normal = surface.normal * side;
@@ -471,7 +484,27 @@ pub fn shade_path<const INSTANCED: bool>(
     let mut bsdf = bsdf_of(&scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
     bsdf.tangent = tangent;
-    scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
+    let is_transmitted =
+        scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
+    if scene.light_params.tracks_bodies == 1 {
+        let body = body_of(surface.material);
+        let beyond = bodies_beyond(vertex.bodies, body, material, front);
+        let shadow_ray = &mut vertex.shadow_ray;
+        // No light at infinity is inside a body.
+        if shadow_ray.distance > 0.0 && shadow_ray.distance < f32::MAX {
+            let absorption = if dot(surface.shading, shadow_ray.direction) < 0.0 {
+                absorption_beyond(&scene.materials, beyond, absorption, material, front)
+            } else {
+                absorption
+            };
+            if max_component(absorption) > 0.0 {
+                shadow_ray.light *= transmitted(absorption, shadow_ray.distance);
+            }
+        }
+        if is_transmitted {
+            vertex.bodies = beyond;
+        }
+    }
     let carries_light = max_component(vertex.throughput.rgb) > 0.0;
     let start = scene.light_params.roulette_start;
     if !carries_light {

@@ -66,6 +66,7 @@ fn small_scenes() -> Vec<Scene> {
     let scenes = [
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
+        load("tests/scenes/bodies.ron"),
         garden(),
     ];
     scenes.map(|scene| sized(scene, 24, 16, 5)).into()

@@ -83,3 +83,103 @@ fn thin_walls_and_opaque_materials_ignore_absorption() {
         assert_eq!(with, without, "{material}");
     }
 }
+
+/// Returns the inside of a box of index 1 from z = -1 to 1, with an absorbing or a clear interior, seen from above.
+fn box_with(sky: f64, materials: &str, objects: &str, lights: &str) -> raysieve::scene::Scene {
+    scene(&format!(
+        r#"(
+            size: (8, 8), spp: 256, max_bounces: 64, roulette: 0, sky: ({sky}, {sky}, {sky}),
+            camera: (origin: (0, 0, 20), target: (0, 0, 0), fov: 0.01),
+            materials: {{
+                "juice": Dielectric(ior: 1, absorption: ((0.9, 0.5, 0.1), {DISTANCE})),
+                {materials}
+            }},
+            objects: [
+                Box(center: (0, 0, 0), half_size: (2, 2, 1), material: "juice"),
+                {objects}
+            ],
+            lights: [{lights}],
+        )"#
+    ))
+}
+
+/// Returns the transmittance of this many metres of the juice.
+fn through(metres: f64) -> DVec3 {
+    TRANSMITTANCE.powf(metres / DISTANCE)
+}
+
+#[test]
+fn what_is_inside_a_body_is_seen_through_it() {
+    let lamp = r#""lamp": Emissive(radiance: (2, 2, 2)),"#;
+    let plate =
+        r#"Quad(corner: (-1, -1, 0.25), edge_u: (2, 0, 0), edge_v: (0, 2, 0), material: "lamp")"#;
+    let seen = mean(&render(&box_with(0.0, lamp, plate, ""), &on_cpu()).0);
+    let ratio = seen / (2.0 * through(0.75));
+    assert!((ratio - 1.0).abs().max_element() < 3e-5, "{ratio}");
+}
+
+/// Checks a diffuse plate under a lamp, both in the juice: its light passes the lamp's distance and the depth.
+#[test]
+fn light_inside_a_body_is_absorbed_on_its_way() {
+    let plate =
+        r#"Quad(corner: (-1, -1, -0.5), edge_u: (2, 0, 0), edge_v: (0, 2, 0), material: "plate")"#;
+    let lamp = "Point(position: (0, 0, 0.75), intensity: (3, 3, 3))";
+    let (albedo, distance, depth) = (0.5, 1.25, 1.5);
+    for material in [
+        "Diffuse(albedo: (0.5, 0.5, 0.5))",
+        "Principled(base_color: (0.5, 0.5, 0.5), specular: 0)",
+    ] {
+        let materials = format!(r#""plate": {material},"#);
+        let seen = mean(&render(&box_with(0.0, &materials, plate, lamp), &on_cpu()).0);
+        let unabsorbed = albedo * std::f64::consts::FRAC_1_PI * 3.0 / (distance * distance);
+        let ratio = seen / (unabsorbed * through(distance + depth));
+        assert!(
+            (ratio - 1.0).abs().max_element() < 3e-4,
+            "{material}: {ratio}"
+        );
+    }
+}
+
+#[test]
+fn an_inner_body_displaces_the_outer_one() {
+    let ball = r#"Sphere(center: (0, 0, 0), radius: 0.3, material: "ball")"#;
+    for (absorption, expected) in [
+        ("", through(1.4)),
+        (
+            ", absorption: ((0.5, 0.5, 0.5), 0.3)",
+            through(1.4) * DVec3::splat(0.25),
+        ),
+        // Of the material of the box.
+        (
+            &format!(", absorption: ((0.9, 0.5, 0.1), {DISTANCE})"),
+            through(2.0),
+        ),
+    ] {
+        let materials = format!(r#""ball": Dielectric(ior: 1{absorption}),"#);
+        let seen = mean(&render(&box_with(1.0, &materials, ball, ""), &on_cpu()).0);
+        let ratio = seen / expected;
+        assert!(
+            (ratio - 1.0).abs().max_element() < 3e-4,
+            "{absorption}: {ratio}"
+        );
+    }
+}
+
+/// Checks four bodies in one another, one more than a path remembers: on the way out, the outermost absorbs again,
+/// because its back is hit from inside.
+#[test]
+fn bodies_in_bodies_in_bodies_absorb_one_after_the_other() {
+    let balls: String = [0.8, 0.6, 0.4]
+        .iter()
+        .map(|radius| {
+            format!(r#"Sphere(center: (0, 0, 0), radius: {radius}, material: "{radius}"),"#)
+        })
+        .collect();
+    let materials = r#"
+        "0.8": Dielectric(ior: 1),
+        "0.6": Dielectric(ior: 1, absorption: ((0.9, 0.5, 0.1), 0.5)),
+        "0.4": RoughDielectric(ior: 1, alpha: 0.3),"#;
+    let seen = mean(&render(&box_with(1.0, materials, &balls, ""), &on_cpu()).0);
+    let ratio = seen / through(0.4 + 0.4);
+    assert!((ratio - 1.0).abs().max_element() < 3e-4, "{ratio}");
+}

@@ -7,7 +7,7 @@ use compaction::layout::Shared;
 use raysieve::{
     Error,
     accel::instance::NO_INSTANCE,
-    path::{Hit, NO_PRIMITIVE, PathRadiance, Ray, ShadowRay, Span, Throughput},
+    path::{Hit, NO_PRIMITIVE, PathRadiance, Ray, SCATTERED, ShadowRay, Span, Throughput},
     stages::wave::{Wave, counts},
     wavefront::Step,
 };
@@ -140,7 +140,7 @@ impl Buffers {
             // become -0.
             let radiance = &mut copy.radiances[path];
             if copy.rays[path].pdf != 0.0 {
-                radiance.scattered = 1;
+                radiance.history |= SCATTERED;
             }
             if radiance.rgb.x == 0.0 {
                 radiance.rgb.x = 0.0;

@@ -1,5 +1,6 @@
 //! Test cases, one for every function that exists in Rust and in CUDA C++.
 
+mod bodies;
 mod bsdf;
 mod bvh;
 mod camera;
@@ -451,6 +452,7 @@ pub(crate) fn cases() -> Vec<Case> {
         material::cases(),
         microfacet::cases(),
         energy::cases(),
+        bodies::cases(),
         bsdf::cases(),
         sheen::cases(),
         thin_film::cases(),

@@ -65,8 +65,9 @@
 //! "tungsten". Their refractive indices for linear sRGB are those of the renderer Tungsten, averages of measured
 //! spectra.
 //!
-//! Absorption counts along the path from where light enters through the front of a closed body to where it next meets
-//! the body's back. If another object inside the body is hit first, the segment before it is not absorbed.
+//! Absorption counts along the whole way of the light inside a closed body, also to and from objects and lamps in it. Of
+//! bodies in one another, the one that the light entered last absorbs: a clear ball in juice has nothing of the juice
+//! inside. Light that passes through a body in a body in a body in a fourth body forgets the outermost one.
 //!
 //! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
 //!

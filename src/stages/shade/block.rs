@@ -8,7 +8,7 @@ mod light_samples;
 
 use glam::Vec3;
 
-use super::{store_next_ray, store_shadow_ray};
+use super::{bodies_of, store_next_ray, store_shadow_ray};
 use crate::{
     accel::{
         arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask},
@@ -143,7 +143,8 @@ impl Block {
     }
 
     /// Adds a path, given by the index of its queue entry and its own index, and returns `true`. Returns `false` if it
-    /// did not hit a diffuse triangle or sphere without emission and absorption; then the caller must shade it.
+    /// did not hit a diffuse triangle or sphere without emission and absorption, or is inside a body; then the caller
+    /// must shade it.
     ///
     /// The block must not be full.
     #[inline(always)]
@@ -160,7 +161,8 @@ impl Block {
         let is_supported = (primitive.is_triangle() || primitive.is_sphere())
             && material.kind == DIFFUSE
             && material.emission == Vec3::ZERO
-            && material.absorption == Vec3::ZERO;
+            && material.absorption == Vec3::ZERO
+            && bodies_of(wave, path) == 0;
         if !is_supported {
             return false;
         }

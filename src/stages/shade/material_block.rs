@@ -28,7 +28,7 @@ use surfaces::Surfaces;
 
 use glam::Vec3;
 
-use super::{material_queues::MaterialQueue, store_next_ray, store_shadow_ray};
+use super::{bodies_of, material_queues::MaterialQueue, store_next_ray, store_shadow_ray};
 use crate::{
     accel::{
         arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
@@ -69,7 +69,9 @@ pub(super) fn supported_material(
     } else {
         primitive.material
     };
-    let can_shade = primitive.is_triangle() && is_supported(&scene.materials[material as usize]);
+    let can_shade = primitive.is_triangle()
+        && is_supported(&scene.materials[material as usize])
+        && bodies_of(wave, path) == 0;
     can_shade.then_some((material, is_instanced))
 }
 

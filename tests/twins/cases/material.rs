@@ -43,14 +43,8 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             ("material", "transmitted", "transmitted"),
-            |inputs| {
-                let material = Material {
-                    absorption: inputs.draw(),
-                    ..inputs.draw()
-                };
-                (material, inputs.draw())
-            },
-            |material: Material, distance: f32| transmitted(&material, distance)
+            |inputs| (inputs.draw(), inputs.draw()),
+            |absorption: Vec3, distance: f32| transmitted(absorption, distance)
         ),
         twin!(
             ("material", "dispersed_ior", "dispersed_ior"),
