@@ -42,11 +42,11 @@ const MAX_BOUNCES: u32 = 4;
 const MAX_RELATIVE: f64 = 32.0;
 /// Unit of the sums of squares of relative light.
 const SQUARE_UNIT: f64 = 65_536.0;
-/// Number of steps of probability. Each group whose light a path has found keeps at least one.
+/// Number of steps of probability.
 const STEPS: f64 = 32.0;
-/// Weight of one step. A group without light keeps its share of all power, from a weight of 1 to one step, because light
-/// that no path has found may still come from it. A whole step is not always right: with 3 % of the light samples, weak
-/// lights that nobody sees would occupy some lane of most warps.
+/// Weight of one step. A group with less light than half a step keeps its share of light or of power, from a weight of 1
+/// to one step, because light that no path has found may still come from it. A whole step is not always right: with 3 %
+/// of the light samples, weak lights that hardly anybody sees would occupy some lane of most warps.
 const STEP: f64 = 32.0;
 /// Ratio of an upper node's mean probability to its share of light from which on its lights count as hidden.
 const HIDDEN: f64 = 16.0;
@@ -112,10 +112,10 @@ fn group_weights(squares: &[u64], powers: &[f64]) -> [u32; MAX_GROUPS] {
     let Some(shares) = shares(squares) else {
         return weights;
     };
-    for ((weight, share), power) in weights.iter_mut().zip(shares).zip(powers) {
-        let found = (share * STEPS).round().max(1.0) * STEP;
-        let unseen = (power * STEPS * STEP).round().clamp(1.0, STEP);
-        *weight = if share > 0.0 { found } else { unseen } as u32;
+    for ((weight, share), &power) in weights.iter_mut().zip(shares).zip(powers) {
+        let seen = (share * STEPS).round() * STEP;
+        let least = (share.max(power) * STEPS * STEP).round().clamp(1.0, STEP);
+        *weight = seen.max(least) as u32;
     }
     weights
 }
