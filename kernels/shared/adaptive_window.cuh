@@ -21,6 +21,7 @@ inline u64 tabled_light(f32 light) { return fixed_point(min_f32(light, MAX_TABLE
 
 inline u64 tabled_noise(f32 noise) { return (u64)(min_f32(noise, MAX_NOISE) * NOISE_SCALE); }
 
+// Variance of the mean of all samples, by the difference of two groups of them.
 inline f32 noise_of(Vec3 first, Vec3 rest, u32 first_samples, u32 samples) {
     if (first_samples == 0 || first_samples >= samples) return 0.0f;
     Vec3 apart = first - rest;
@@ -74,6 +75,7 @@ inline u64 corner(const SummedTables &tables, u64 row, u32 column) {
     return row == 0 || column == 0 ? 0 : tables.sums[(row - 1) * tables.width + column - 1];
 }
 
+// The difference of four corners of a summed-area table.
 inline u64 sum_in(const SummedTables &tables, u32 table, const Window &window) {
     u64 first = (u64)table * tables.height;
     u64 below = corner(tables, first + window.bottom, window.right) - corner(tables, first + window.bottom, window.left);
@@ -91,6 +93,7 @@ inline WindowMean estimate_in(const SummedTables &tables, const Window &window, 
     return estimate(light, noise / (f32)pixels);
 }
 
+// Whether a pixel is brighter or darker than all its neighbors.
 inline bool stands_out(const SummedTables &tables, u32 x, u32 y, Vec3 light) {
     Window near = window_around(x, y, tables.width, tables.height, 1);
     f32 own = light.x + light.y + light.z, brightest = -1.0f, darkest = MAX_F32;
@@ -106,6 +109,7 @@ inline bool stands_out(const SummedTables &tables, u32 x, u32 y, Vec3 light) {
     return own > brightest || own < darkest;
 }
 
+// Lepski's method: a window grows away from the pixel as long as its mean agrees with those of all smaller ones.
 inline WindowMean widest(const SummedTables &tables, u32 x, u32 y, u32 quadrant, const WindowMean &own, f32 noise_around,
                        f32 tolerance) {
     WindowMean known[WINDOWS];
@@ -125,6 +129,8 @@ inline WindowMean widest(const SummedTables &tables, u32 x, u32 y, u32 quadrant,
     return best;
 }
 
+// Averages four windows, one for each quadrant, weighted by the reciprocals of their noise. A window on the other side
+// of an edge ends early and so has little weight.
 inline Vec3 denoise_pixel(const SummedTables &tables, u32 x, u32 y) {
     Vec3 light = light_at(tables, x, y);
     Window near = window_around(x, y, tables.width, tables.height, NOISE_RADIUS);

@@ -3,6 +3,7 @@
 #include "light_sample.cuh"
 #include "primitive.cuh"
 
+// 1 - cos of the angle at which a sphere appears, without cancellation for distant spheres.
 inline f32 one_minus_cos_max(f32 radius, f32 distance2) {
     f32 sin2 = radius * radius / distance2;
     return sin2 / (1.0f + sqrtf(1.0f - sin2));
@@ -10,6 +11,7 @@ inline f32 one_minus_cos_max(f32 radius, f32 distance2) {
 
 inline f32 sphere_area(f32 radius) { return 4.0f * PI * radius * radius; }
 
+// `width` is the probability of the light in the light tree.
 inline f32 area_pdf_of_width(const Primitive &primitive, u32 width) {
     f32 area;
     if (is_triangle(primitive)) {
@@ -30,6 +32,7 @@ inline f32 light_pdf(const Primitive &primitive, f32 share, Vec3 origin, f32 dis
     return share * sphere_area(radius) / (2.0f * PI * one_minus_cos_max(radius, distance2));
 }
 
+// Barycentric weights by the map of Heitz, "A Low-Distortion Map Between Triangle and Square" (2019).
 inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
     f32 b = v > u ? 0.5f * u : u - 0.5f * v;
     f32 c = v > u ? v - 0.5f * u : 0.5f * v;
@@ -47,6 +50,8 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     return {direction, distance, share * distance2 / cosine, radiance, NO_PRIMITIVE, 0};
 }
 
+// Samples the cone of directions that the sphere covers, uniformly by solid angle, and then finds the point where the
+// direction first meets the sphere.
 inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
     f32 radius = light.b.x;
     Vec3 to_center = light.a - origin;

@@ -20,6 +20,8 @@ struct Camera {
     f32 filter_sums[33];
 };
 
+// Inverts the cumulative sums of a symmetric filter that is linear between its values: a binary search for the step,
+// and a quadratic equation within it.
 inline f32 filter_offset(const Camera &camera, f32 number) {
     f32 place = 2.0f * number - 1.0f;
     f32 sign = place < 0.0f ? -1.0f : 1.0f;
@@ -42,6 +44,7 @@ inline Pair film_point(const Camera &camera, u32 column, u32 row, f32 u, f32 v) 
             (f32)row + 0.5f + camera.filter_radius * filter_offset(camera, v)};
 }
 
+// A polygon of blades is a fan of triangles around its center. `turn` is the rotation from one corner to the next.
 inline Pair aperture_point(const Camera &camera, f32 u, f32 v) {
     if (camera.blades == 0) return square_to_disk(u, v);
     f32 cosine = camera.turn[0], sine = camera.turn[1];

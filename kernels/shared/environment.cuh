@@ -31,6 +31,8 @@ inline u32 texel_of(f32 coordinate, u32 count) {
     return (u32)min_f32(max_f32(coordinate, 0.0f), last);
 }
 
+// A guide divides the cumulative values of a row, or of all rows, into buckets of equal width, and stores the first
+// index of each. A search then begins within one bucket.
 inline u32 guide_shift(u32 count) {
     u32 shift = leading_zeros(count) + 1;
     return shift > 31 ? 31 : shift;
@@ -62,6 +64,7 @@ inline u32 texel_at(const EnvironmentTexel *texels, u32 start, u32 first, u32 la
     return first;
 }
 
+// Returns where a place in 32.32 fixed point lies between two cumulative values, from 0 to below 1.
 inline f32 fraction_between(u64 place, u32 before, u32 after) {
     u32 whole = (u32)(place >> 32) - before;
     u32 rest = (u32)place;
@@ -69,6 +72,8 @@ inline f32 fraction_between(u64 place, u32 before, u32 after) {
     return min_f32(within / (f32)(after - before), 0.99999994f);
 }
 
+// Inverts the cumulative sums of rows and then of the texels of one row. Within a texel, directions are uniform by
+// solid angle: evenly in height and in turns around the y axis.
 inline Vec3 sample_environment(const Environment &environment, const EnvironmentRow *rows,
                                const EnvironmentTexel *texels, const u32 *guide, u32 u, u32 v) {
     u32 width = environment.width, height = environment.height;
@@ -92,6 +97,7 @@ inline Vec3 sample_environment(const Environment &environment, const Environment
     return normalize({wave.x * sideways, upwards, -wave.y * sideways});
 }
 
+// The radiance is interpolated between four texels; the pdf is that of the texel that contains the direction.
 inline EnvironmentSample environment_at(const Environment &environment, const EnvironmentRow *rows,
                                         const EnvironmentTexel *texels, Vec3 direction) {
     u32 width = environment.width, height = environment.height;

@@ -49,6 +49,8 @@ inline Vec3 normal_to_world(const Instance &instance, Vec3 normal) {
     return instance.inverse_x * normal.x + instance.inverse_y * normal.y + instance.inverse_z * normal.z;
 }
 
+// Of hits at equal distances, that with the smallest instance and then the smallest number counts, whatever the order
+// of traversal.
 inline void nearer_instance_hit(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const Ray &ray,
                               u32 from, const Shear &shear, InstanceHit &best) {
     Primitive primitive = primitives[position];
@@ -73,6 +75,7 @@ inline bool instance_blocks(const Primitive *primitives, u32 position, u32 insta
     return distance > 0.0f && distance < ray.distance;
 }
 
+// Bound of the rounding error of a point that is transformed to world space.
 inline f32 instance_error(const Instance &instance, const Primitive &triangle) {
     f32 reach = max_f32(largest_coordinate(triangle.a),
                         max_f32(largest_coordinate(triangle.b), largest_coordinate(triangle.c)));
@@ -91,6 +94,7 @@ inline Primitive instanced_triangle(const Instance &instance, const Primitive &t
     return {a, instance_material(instance, triangle), mirrored ? c : b, triangle.kind_bits, mirrored ? b : c, triangle.number};
 }
 
+// Normalizes a shading normal, and turns it to the side of the geometric one.
 inline Vec3 on_side(Vec3 smooth, Vec3 normal) {
     f32 towards = dot(smooth, normal);
     f32 length2 = dot(smooth, smooth);
@@ -99,6 +103,8 @@ inline Vec3 on_side(Vec3 smooth, Vec3 normal) {
     return smooth * ((towards < 0.0f ? -1.0f : 1.0f) / sqrtf(length2));
 }
 
+// Bends a shading normal just so far that the reflection of the direction to the eye leaves the surface at one
+// hundredth of its own height at least.
 inline Vec3 consistent_normal(Vec3 shading, Vec3 normal, Vec3 to_eye) {
     Vec3 reflected = shading * (2.0f * dot(shading, to_eye)) - to_eye;
     f32 height = dot(reflected, normal);
@@ -107,6 +113,8 @@ inline Vec3 consistent_normal(Vec3 shading, Vec3 normal, Vec3 to_eye) {
     return normalize(normalize(reflected + normal * (min_height - height)) + to_eye);
 }
 
+// Hanika's terminator (Ray Tracing Gems II, chapter 4): rays start from a smooth surface through the vertices, on the
+// planes of their normals, so that flat triangles cast no shadow on their neighbors.
 inline Vec3 lift(Vec3 from_vertex, Vec3 normal) {
     f32 height = dot(from_vertex, normal);
     return normal * (height < 0.0f ? -height : 0.0f);

@@ -21,6 +21,7 @@ inline f32 spot_falloff(const Lamp &lamp, f32 cosine) {
     return part * (lamp.falloff_1 + part * (lamp.falloff_2 + part * lamp.falloff_3));
 }
 
+// For suns, `cos_inner` is 1 minus the cosine of half the angular diameter: the height of the cap of directions.
 inline LightSample sample_lamp(const Lamp &lamp, f32 chance, Vec3 origin, f32 u, f32 v) {
     if (lamp.kind == DISTANT) return {lamp.direction, MAX_F32, chance, lamp.radiance, NO_PRIMITIVE, 1};
     if (lamp.kind == SUN) {

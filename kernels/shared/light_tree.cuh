@@ -31,6 +31,9 @@ struct ChosenLight {
     u32 width;
 };
 
+// Bounds the light that a node sends to a point: its intensity over the squared distance, times the cosine of the least
+// angle between the direction to the point and the directions that its lights face (Conty Estevez and Kulla, 2018). The
+// angle is reduced by the spread of the lights' axes and by the angle that the node's sphere covers.
 inline f32 importance(const LightNode &node, Vec3 point) {
     Vec3 to_point = point - node.center;
     f32 distance2 = dot(to_point, to_point);
@@ -55,6 +58,8 @@ inline f32 importance(const LightNode &node, Vec3 point) {
     return strength * max_f32(0.0f, cos_left + 1.0f / 1024.0f);
 }
 
+// Divides an interval of whole numbers in proportion to two importances. A node whose importance is not 0 keeps at
+// least 1 in 2^24.
 inline u32 first_width(f32 first, f32 second, u32 width) {
     u32 chance = (u32)(first / (first + second) * 16777216.0f);
     if (first > 0.0f && chance == 0) chance = 1;
@@ -75,6 +80,8 @@ inline LightNode node_of(const LightPair &pair, const LightPairStart &start, u32
     return node;
 }
 
+// Follows a place in an interval of `width` numbers down the tree. Each node gets its part of the interval, so that the
+// probability of a light is the width of its part.
 inline ChosenLight choose_from_tree(const LightPair *pairs, Vec3 point, u32 place, u32 width) {
     u32 link = 0;
     while (true) {
@@ -96,6 +103,7 @@ inline ChosenLight choose_from_tree(const LightPair *pairs, Vec3 point, u32 plac
     }
 }
 
+// The same walk along a known trail, whose bits are the branches from the root.
 inline u32 light_probability(const LightPair *pairs, Vec3 point, u32 trail, u32 width) {
     u32 link = 0;
     while (true) {

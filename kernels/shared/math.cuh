@@ -18,6 +18,7 @@ inline Vec3 operator-(Vec3 v) { return {-v.x, -v.y, -v.z}; }
 inline f32 min_f32(f32 a, f32 b) { return a < b ? a : b; }
 inline f32 max_f32(f32 a, f32 b) { return a > b ? a : b; }
 
+// Floats from 2^23 on are whole numbers.
 inline f32 round_down(f32 value) {
     bool small = fabsf(value) < 8388608.0f;
     if (!small) return value;
@@ -44,6 +45,7 @@ inline Vec3 clamped(Vec3 light, f32 max) {
 
 inline f32 luminance(Vec3 v) { return 0.2126f * v.x + 0.7152f * v.y + 0.0722f * v.z; }
 
+// Taylor series for angles up to an eighth of a turn. Library functions round differently on the CPU.
 inline f32 sin_small(f32 x) {
     f32 s = x * x;
     return x * (1.0f + s * (-1.0f / 6.0f + s * (1.0f / 120.0f + s * (-1.0f / 5040.0f + s * (1.0f / 362880.0f)))));
@@ -56,6 +58,7 @@ inline f32 cos_small(f32 x) {
                 s * (1.0f / 24.0f + s * (-1.0f / 720.0f + s * (1.0f / 40320.0f + s * (-1.0f / 3628800.0f)))));
 }
 
+// Reduces the angle to the nearest quarter turn, whose sine and cosine are 0 or 1.
 inline Pair sin_cos_turns(f32 turns) {
     f32 quarters = 4.0f * min_f32(max_f32(turns, 0.0f), 1.0f);
     u32 nearest = (u32)(quarters + 0.5f);
@@ -69,6 +72,8 @@ inline Pair sin_cos_turns(f32 turns) {
     }
 }
 
+// Reduces the ratio to at most the tangent of a sixteenth of a turn, evaluates a polynomial there, and undoes the
+// reductions in reverse order: by an eighth of a turn, by the diagonal, by the axes.
 inline f32 arctan2(f32 y, f32 x) {
     f32 across = fabsf(y), along = fabsf(x);
     bool steep = across > along;
@@ -87,6 +92,7 @@ inline f32 arctan2(f32 y, f32 x) {
     return y < 0.0f ? -third : third;
 }
 
+// 2^-x: the whole part of x becomes the exponent, and a polynomial approximates 2^t for the rest t in [-0.5, 0.5].
 inline f32 half_power(f32 x) {
     bool finite = x < 126.0f;
     if (!finite) return 0.0f;
@@ -102,6 +108,8 @@ inline f32 half_power(f32 x) {
     return near_1 * bits_to_float((127 - nearest) << 23);
 }
 
+// Splits x into an exponent and a mantissa between the roots of 0.5 and 2, whose logarithm is a series in (m - 1) / (m
+// + 1).
 inline f32 log_base_2(f32 x) {
     constexpr u32 HALF_ROOT = 0x3f3504f3u;
     u32 bits = float_to_bits(max_f32(x, 1.17549435e-38f)) + (0x3f800000u - HALF_ROOT);
@@ -114,6 +122,8 @@ inline f32 log_base_2(f32 x) {
 
 inline f32 power_of_2(f32 x) { return x < 0.0f ? half_power(-x) : 1.0f / half_power(x); }
 
+// The tangent frame of Duff and others, "Building an Orthonormal Basis, Revisited" (2017). It has no branch, and is
+// continuous except where z changes its sign.
 inline Vec3 local_to_world(Vec3 normal, Vec3 local) {
     f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
     f32 a = -1.0f / (sign + normal.z);
@@ -132,6 +142,7 @@ inline Vec3 to_local(Vec3 normal, Vec3 v) {
     return {dot(tangent, v), dot(bitangent, v), dot(normal, v)};
 }
 
+// Concentric map of Shirley and Chiu: squares around the center become circles, so that areas and neighborhoods stay.
 inline Pair square_to_disk(f32 u, f32 v) {
     f32 x = 2.0f * u - 1.0f;
     f32 y = 2.0f * v - 1.0f;

@@ -2,10 +2,13 @@
 // src/shading/microfacet.rs.
 #include "math.cuh"
 
+// The Smith masking function of GGX is 2 cos / (cos + root).
 inline f32 smith_root(f32 cosine, f32 alpha) {
     return sqrtf(cosine * cosine + alpha * alpha * max_f32(0.0f, 1.0f - cosine * cosine));
 }
 
+// Density of visible normals, which the sampling below has. The cross product gives the sine of small angles without
+// cancellation.
 inline f32 visible_normal_density(Vec3 normal, Vec3 half, f32 cos_eye, f32 alpha) {
     f32 cos_half = dot(normal, half);
     if (cos_half <= 0.0f) return 0.0f;
@@ -15,6 +18,7 @@ inline f32 visible_normal_density(Vec3 normal, Vec3 half, f32 cos_eye, f32 alpha
     return 2.0f * INV_PI * ratio * ratio / (cos_eye + smith_root(cos_eye, alpha));
 }
 
+// Masking and shadowing over masking, because visible normals contain the masking.
 inline f32 shadowing(f32 cos_eye, f32 cos_light, f32 alpha, bool correlated) {
     f32 root_light = smith_root(cos_light, alpha);
     if (!correlated) return 2.0f * cos_light / (cos_light + root_light);
@@ -22,6 +26,7 @@ inline f32 shadowing(f32 cos_eye, f32 cos_light, f32 alpha, bool correlated) {
     return cos_light * (cos_eye + root_eye) / (cos_eye * root_light + cos_light * root_eye);
 }
 
+// Stretched to a sphere, visible normals are half vectors of a spherical cap (Dupuy and Benyoub, 2023).
 inline Vec3 sample_visible_normal(Vec3 normal, Vec3 to_eye, f32 alpha, f32 u, f32 v) {
     Vec3 eye = to_local(normal, to_eye);
     Vec3 stretched = normalize({eye.x * alpha, eye.y * alpha, eye.z});
@@ -70,6 +75,7 @@ inline Vec3 sample_anisotropic_normal(Vec3 normal, Vec3 tangent, Vec3 to_eye, f3
     return normalize(tangent * half.x + cross(normal, tangent) * half.y + normal * half.z);
 }
 
+// Mean of both polarizations for a complex refractive index eta + i k.
 inline f32 fresnel_conductor(f32 cosine, f32 eta, f32 k) {
     f32 cos2 = cosine * cosine;
     f32 sin2 = max_f32(0.0f, 1.0f - cos2);

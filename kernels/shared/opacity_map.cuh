@@ -6,6 +6,8 @@ inline u32 cell_along(f32 weight, u32 level) {
     return cell < count ? cell : count - 1;
 }
 
+// A triangle has one state, or a grid of 4^level cells of two bits in barycentric coordinates. The upper half of the
+// grid is unused.
 inline u32 known_opacity(const u32 *opacity_maps, u32 primitive, f32 u, f32 v) {
     u32 entry = opacity_maps[primitive];
     u32 state = entry & MAPPED;

@@ -53,6 +53,7 @@ struct PixelSample {
     u32 pixel, sample;
 };
 
+// Of a random subset, each stretch of pixels has one.
 inline u32 rendered_pixel(const Span &span, const u32 *list, u32 number) {
     if (span.listed != 0) return list[number];
     if (span.skipped_pixels == 0) return number;
@@ -62,6 +63,8 @@ inline u32 rendered_pixel(const Span &span, const u32 *list, u32 number) {
     return first + hash(number ^ hash(span.pick_seed)) % (next - first);
 }
 
+// Adjacent paths get several samples of one pixel, then the pixels of a tile, then the tiles of a band. Paths that do
+// not fill a group of samples are grouped by half the number, and so on.
 inline u32 scheduled_pair(const Span &span, u32 path) {
     if (span.tiled == 0) return path;
     u32 log2_samples_together = span.log2_samples_together;

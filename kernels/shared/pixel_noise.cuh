@@ -16,6 +16,9 @@ struct ConvergenceTest {
     u32 limit;
 };
 
+// Two independent means, of the samples before the round and of those of the round, differ by the noise of both. Their
+// squared distance, weighted by the numbers of samples, estimates the variance of one sample, and is averaged over the
+// rounds. `unseen` allows for rare bright samples that have not come yet.
 inline PixelNoise after_round(PixelNoise pixel, const ConvergenceTest &round, Vec3 earlier, Vec3 added, Vec3 mean) {
     if (round.number == 0) return {0.0f, 1.0f, 0};
     f32 before = (f32)round.before, after = (f32)round.after;
@@ -35,6 +38,7 @@ inline bool has_converged(const PixelNoise &pixel) { return pixel.converged_roun
 
 inline u64 error_units(f32 error) { return (u64)(min_f32(error, MAX_ERROR) * ERROR_UNITS); }
 
+// The error falls with the root of the number of samples.
 inline u64 samples_to_go(const PixelNoise &pixel, const ConvergenceTest &round) {
     f32 before = (f32)round.before, after = (f32)round.after;
     f32 cautious = 1.0f + CAUTION / (2.0f * (f32)round.number);

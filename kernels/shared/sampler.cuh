@@ -6,6 +6,7 @@ struct Sampler {
     u32 key;
 };
 
+// Mixes the bits of a word by multiplications and shifts; a bijection.
 inline u32 hash(u32 word) {
     u32 x = word;
     x ^= x >> 16;
@@ -17,6 +18,8 @@ inline u32 hash(u32 word) {
 
 inline Sampler sampler(u32 seed, u32 pixel, u32 sample) { return {sample, hash(pixel ^ hash(seed ^ 0x6a09e667u))}; }
 
+// Owen scrambling of a number whose bits are reversed: a bit is flipped or not by a hash of the bits above it, which
+// are below it in reversed order, so that multiplications and additions carry to the right bits.
 inline u32 scramble(u32 reversed, u32 key) {
     u32 x = reversed;
     x ^= x * 0x3d20adeau;
@@ -26,6 +29,8 @@ inline u32 scramble(u32 reversed, u32 key) {
     return x ^ (x * 0x53a22864u);
 }
 
+// Multiplies the bits of an index by Pascal's triangle modulo 2, the generator matrix of the second Sobol dimension.
+// The index and the result have reversed bits.
 inline u32 pascal(u32 index) {
     u32 x = index;
     x ^= (x >> 16) & 0x0000ffffu;
@@ -35,12 +40,15 @@ inline u32 pascal(u32 index) {
     return x ^ ((x >> 1) & 0x55555555u);
 }
 
+// 24 bits are as many as a float in [0, 1) keeps.
 inline f32 unit(u32 bits) { return (f32)(bits >> 8) * (1.0f / 16777216.0f); }
 
 struct PairBits {
     u32 x, y;
 };
 
+// Every pair of dimensions uses the first two Sobol dimensions, with the order of its points and both coordinates
+// scrambled by keys of its own (padding).
 inline PairBits pair_bits(Sampler sampler, u32 bounce, u32 pair) {
     u32 dimension = bounce * PAIRS_PER_BOUNCE + pair;
     u32 key = hash(sampler.key ^ (dimension * 0x9e3779b9u));

@@ -54,6 +54,7 @@ inline u32 nearest_texel(f32 inside, u32 size) {
     return at > last ? last : at;
 }
 
+// Texels have their values at their centers. At the border, the second neighbor is that on the other side, or the same.
 inline Neighbours neighbours(f32 inside, u32 size, u32 wrap) {
     u32 last = size - 1;
     u32 before = wrap == REPEAT ? last : 0, after = wrap == REPEAT ? 0 : last;
@@ -64,6 +65,7 @@ inline Neighbours neighbours(f32 inside, u32 size, u32 wrap) {
     return {first, first == last ? after : first + 1, place - (f32)first};
 }
 
+// The first 256 words of `texels` are the linear values of sRGB bytes.
 inline Texel texel(const u32 *texels, const Texture &texture, u32 x, u32 y) {
     u32 number = y * texture.width + x;
     if (texture.format == FLOAT) {

@@ -4,11 +4,14 @@
 #include "math.cuh"
 #include "microfacet.cuh"
 
+// A cosine of an angle in turns, damped by a Gaussian whose exponent is given to base 2.
 inline f32 damped_cosine(f32 turns, f32 damping) {
     f32 cosine = sin_cos_turns(turns - round_down(turns)).y;
     return cosine * half_power(damping);
 }
 
+// Fourier transform of the color matching functions at an optical path in micrometers: Gaussians in wavelength become
+// damped cosines (Belcour and Barla, 2017). The result is in linear sRGB.
 inline Vec3 interference(f32 path) {
     f32 square = path * path;
     f32 x = 0.84659f * damped_cosine(1.681f * path, 0.24649122f * square) +
@@ -19,6 +22,8 @@ inline Vec3 interference(f32 path) {
             0.0556434f * x - 0.2040259f * y + 1.0572252f * z};
 }
 
+// Adds the reflections of all orders: the first two with their interference, the others without. The base is a
+// dielectric of the given reflectance.
 inline f32 film_channel(f32 front, f32 ior, f32 cos_inside, f32 base, Pair responses) {
     f32 root = sqrtf(min_f32(max_f32(base, 0.0f), 0.9999f));
     f32 base_ior = (1.0f + root) / (1.0f - root);
@@ -35,6 +40,7 @@ inline f32 film_channel(f32 front, f32 ior, f32 cos_inside, f32 base, Pair respo
     return min_f32(max_f32(sum, 0.0f), 1.0f);
 }
 
+// Films below 30 nm fade out, by an index that goes to 1.
 inline Vec3 film_reflectance(f32 cosine, f32 ior, f32 thickness, Vec3 base) {
     f32 fade = min_f32(thickness * (1.0f / 0.03f), 1.0f);
     ior = 1.0f + (ior - 1.0f) * (fade * fade * (3.0f - 2.0f * fade));
