@@ -57,7 +57,7 @@ pub(crate) fn rgb_to_srgb(primaries: [DVec2; 4]) -> DMat3 {
 }
 
 /// Returns the conversion to CIE XYZ of colors with these chromaticities.
-fn rgb_to_xyz([red, green, blue, white]: [DVec2; 4]) -> DMat3 {
+pub(crate) fn rgb_to_xyz([red, green, blue, white]: [DVec2; 4]) -> DMat3 {
     let columns = DMat3::from_cols(xyz_of(red), xyz_of(green), xyz_of(blue));
     let brightness = columns.inverse() * xyz_of(white);
     columns * DMat3::from_diagonal(brightness)

@@ -1,16 +1,19 @@
 //! Tests of the HDR image readers: Radiance files of every orientation and encoding, OpenEXR files with several layers,
 //! and PFM files.
 
+use std::{fs, path::Path};
+
 use exr::{
     image::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image as Exr, Layer, Layers},
     meta::{
-        attribute::{Chromaticities, IntegerBounds},
+        attribute::{Chromaticities, EnvironmentMap, IntegerBounds},
         header::{ImageAttributes, LayerAttributes},
     },
     prelude::{Compression, SmallVec, Vec2, WritableImage, f16},
 };
 use glam::{Mat3, Vec3};
-use raysieve::scene::{Image, Texels};
+use raysieve::scene::{Image, Light, Scene, Texels};
+use tempfile::TempDir;
 
 /// Width and height of the images in pixels.
 const SIZE: (usize, usize) = (16, 8);
@@ -398,4 +401,136 @@ fn damaged_pfm_files_are_refused() {
     infinite[last..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     let error = Image::decode(&infinite).unwrap_err();
     assert!(error.contains("column 16 of row 1"), "{error}");
+}
+
+/// Returns the point of the cube from -1 to 1 that a texel shows, as the documentation of OpenEXR places the faces: below
+/// each other, each with `SIDE` texels, of which the outer ones lie at the edges of the cube.
+fn cube_point(face: usize, column: usize, row: usize) -> Vec3 {
+    let along = |at: usize| 2.0 * at as f32 / (SIDE - 1) as f32 - 1.0;
+    let (right, up) = (along(column), -along(row));
+    match face {
+        0 => Vec3::new(1.0, up, right),
+        1 => Vec3::new(-1.0, up, -right),
+        2 => Vec3::new(right, 1.0, up),
+        3 => Vec3::new(right, -1.0, -up),
+        4 => Vec3::new(-right, up, 1.0),
+        _ => Vec3::new(right, up, -1.0),
+    }
+}
+
+/// Width of a face of a cube map in texels.
+const SIDE: usize = 5;
+
+#[test]
+fn a_cube_map_surrounds_the_scene() {
+    let (width, height) = (SIDE, 6 * SIDE);
+    let channel = |name: &str, part: usize| {
+        let value = |at: usize| {
+            let (row, column) = (at / width, at % width);
+            cube_point(row / SIDE, column, row % SIDE)[part] * 0.5 + 0.5
+        };
+        AnyChannel::new(
+            name,
+            FlatSamples::F32((0..width * height).map(value).collect()),
+        )
+    };
+    let write = |environment_map: Option<EnvironmentMap>, size: (usize, usize)| {
+        let list: SmallVec<[AnyChannel<FlatSamples>; 4]> =
+            [channel("R", 0), channel("G", 1), channel("B", 2)]
+                .into_iter()
+                .collect();
+        let attributes = LayerAttributes {
+            environment_map,
+            ..LayerAttributes::named("cube")
+        };
+        let layer = Layer::new(
+            size,
+            attributes,
+            Encoding::FAST_LOSSLESS,
+            AnyChannels::sort(list),
+        );
+        let mut file = std::io::Cursor::new(Vec::new());
+        Exr::from_layer(layer)
+            .write()
+            .to_buffered(&mut file)
+            .unwrap();
+        file.into_inner()
+    };
+    let folder = TempDir::new().unwrap();
+    let load = |bytes: Vec<u8>| {
+        fs::write(folder.path().join("sky.exr"), bytes).unwrap();
+        let text = "(camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40), lights: [Environment(file: \"sky.exr\")], \
+                    materials: {\"clay\": Diffuse(albedo: (1, 1, 1))}, \
+                    objects: [Sphere(center: (0, 0, 0), radius: 1, material: \"clay\")])";
+        Scene::parse(&folder.path().join("scene.ron"), text)
+    };
+    let scene = load(write(Some(EnvironmentMap::Cube), (width, height))).unwrap();
+    let Light::Environment(map) = &scene.lights[0] else {
+        panic!("{:?}", scene.lights)
+    };
+    let (columns, rows) = (map.width as usize, map.radiances.len() / map.width as usize);
+    assert_eq!((columns, rows), (4 * SIDE, 2 * SIDE));
+    for (at, found) in map.radiances.iter().enumerate() {
+        let u = ((at % columns) as f32 + 0.5) / columns as f32 * std::f32::consts::TAU;
+        let v = ((at / columns) as f32 + 0.5) / rows as f32 * std::f32::consts::PI;
+        let direction = Vec3::new(u.sin() * v.sin(), v.cos(), -u.cos() * v.sin());
+        // Colors are linear over each face, so that interpolation does not change them.
+        let expected = direction / direction.abs().max_element() * 0.5 + 0.5;
+        assert!(
+            found.distance(expected) < 1e-5,
+            "{direction}: {found} for {expected}"
+        );
+    }
+    // Without the attribute it is a map in latitude-longitude format, of any size.
+    let scene = load(write(None, (width, height))).unwrap();
+    let Light::Environment(map) = &scene.lights[0] else {
+        panic!("{:?}", scene.lights)
+    };
+    assert_eq!(map.width as usize, width);
+    let error = load(write(Some(EnvironmentMap::Cube), (height, width))).unwrap_err();
+    let expected = "is a cube map of 30x5 texels; expected six squares below each other";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[test]
+fn exr_images_of_luminance_and_chroma_have_colors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/luminance_chroma");
+    for kind in ["none", "rle", "zips", "zip", "piz", "pxr24"] {
+        let bytes = fs::read(folder.join(format!("{kind}.exr"))).unwrap();
+        let image = Image::decode(&bytes).unwrap_or_else(|problem| panic!("{kind}: {problem}"));
+        assert_eq!((image.width, image.height), (16, 40), "{kind}");
+        let Texels::Floats(texels) = &image.texels else {
+            panic!("{kind}")
+        };
+        for (at, &[red, green, blue, alpha]) in texels.iter().enumerate() {
+            let (column, row) = (at % 16, at / 16);
+            let brightness = (column + 1) as f32 / 16.0 * (1.0 + (row % 8) as f32 / 8.0);
+            let luminance = 0.58825 * brightness;
+            let expected = match column {
+                ..7 => Vec3::new(1.0, 0.5, 0.25) * brightness,
+                7 => Vec3::new(1.0, 0.5, 0.25).midpoint(Vec3::splat(0.58825)) * brightness,
+                _ => Vec3::splat(luminance),
+            };
+            let found = Vec3::new(red, green, blue);
+            assert!(
+                found.distance(expected) < 2e-3 * (1.0 + brightness) && alpha == 1.0,
+                "{kind}, ({column}, {row}): {found} for {expected}"
+            );
+        }
+        for length in [0, 7, 8, 60, 300, 345, 400, bytes.len() / 2, bytes.len() - 1] {
+            assert!(
+                Image::decode(&bytes[..length]).is_err(),
+                "{kind} with {length} bytes"
+            );
+        }
+        for at in (0..bytes.len()).step_by(7) {
+            // Damage is an error or another image, but no panic and no endless loop.
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x55;
+            let _ = Image::decode(&damaged);
+        }
+    }
+    let b44 = Image::decode(&fs::read(folder.join("b44.exr")).unwrap()).unwrap_err();
+    let expected = "is an image of luminance and chroma with b44 compression, which is not read; save it with ZIP";
+    assert_eq!(b44, expected);
 }

@@ -253,9 +253,9 @@ pub(crate) fn scene(
         }
         Surroundings::Backdrop(radiance) => sky = *radiance,
         Surroundings::File(file) => {
-            let (light, note) = chosen_environment(file, SPP)?;
+            let (light, notes) = chosen_environment(file, SPP)?;
             lights.push(light);
-            model.notes.extend(note);
+            model.notes.extend(notes);
         }
     }
     let background = options.background.unwrap_or_default();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use glam::Vec3;
 
+use super::cube_map;
 use crate::{
     EnvironmentFile, Error,
     files::display_path,
@@ -18,20 +19,66 @@ pub(crate) const MAX_TEXELS: u64 = 1 << 28;
 /// GPU.
 pub(crate) const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
-/// Reads the environment that `file` chooses, for `spp` samples per pixel. Returns its light, and a warning if the
-/// image has values below 0.
+/// Radiance that replaces infinite values: the largest number of 16 bits, beyond which programs write infinity.
+const MAX_HALF: f32 = 65504.0;
+
+/// An image of an environment, without infinite values.
+pub(crate) struct EnvironmentImage {
+    /// The image. A cube map of an EXR file is converted to latitude-longitude format.
+    pub(crate) image: Image,
+    /// Number of values that were infinite.
+    pub(crate) infinite: usize,
+}
+
+impl EnvironmentImage {
+    /// Reads an image file.
+    ///
+    /// # Errors
+    /// Those of [`Image::open`], except that infinite values become 65504.
+    pub(crate) fn open(path: &Path) -> Result<EnvironmentImage, String> {
+        let mut decoded = super::decode_file(path)?;
+        let mut infinite = 0;
+        if let Texels::Floats(texels) = &mut decoded.image.texels {
+            for value in texels.as_flattened_mut() {
+                if *value == f32::INFINITY {
+                    *value = MAX_HALF;
+                    infinite += 1;
+                }
+            }
+        }
+        let is_cube = decoded.is_cube;
+        let image = decoded.finite()?;
+        let image = match is_cube {
+            true => cube_map::latitude_longitude(&image)?,
+            false => image,
+        };
+        Ok(EnvironmentImage { image, infinite })
+    }
+
+    /// Returns a warning if there were infinite values.
+    pub(crate) fn note(&self) -> Option<String> {
+        match self.infinite {
+            0 => None,
+            1 => Some(format!("1 infinite value treated as {MAX_HALF}")),
+            count => Some(format!("{count} infinite values treated as {MAX_HALF}")),
+        }
+    }
+}
+
+/// Reads the environment that `file` chooses, for `spp` samples per pixel. Returns its light, and warnings about values
+/// that are below 0 or infinite.
 ///
 /// # Errors
 /// [`Error::File`] with the reasons of [`read_environment`].
 pub(crate) fn chosen_environment(
     file: &EnvironmentFile,
     spp: u32,
-) -> Result<(Light, Option<String>), Error> {
+) -> Result<(Light, Vec<String>), Error> {
     let path = display_path(&file.path);
     match read_environment(&file.path, file.scale, file.rotate_degrees, spp) {
-        Ok((environment, below)) => {
-            let note = format!("{path}: {below} values below 0 treated as 0");
-            Ok((Light::Environment(environment), (below > 0).then_some(note)))
+        Ok((environment, notes)) => {
+            let notes = notes.iter().map(|note| format!("{path}: {note}"));
+            Ok((Light::Environment(environment), notes.collect()))
         }
         Err(problem) => Err(Error::File {
             file: path,
@@ -41,7 +88,8 @@ pub(crate) fn chosen_environment(
 }
 
 /// Reads an environment map, whose radiance in W·sr⁻¹·m⁻² is the values of the image times `scale`. It is rotated by
-/// `degrees` about +y, counter-clockwise seen from above. Returns it with the number of values below 0, which become 0.
+/// `degrees` about +y, counter-clockwise seen from above. Returns it with warnings about values below 0, which become 0,
+/// and infinite ones.
 ///
 /// # Errors
 /// One line without the path, if the image cannot be read, is not in floating point, is too large, or is too bright for
@@ -51,12 +99,14 @@ pub(crate) fn read_environment(
     scale: f32,
     degrees: f64,
     spp: u32,
-) -> Result<(Environment, usize), String> {
+) -> Result<(Environment, Vec<String>), String> {
+    let opened = EnvironmentImage::open(path)?;
+    let mut notes: Vec<String> = opened.note().into_iter().collect();
     let Image {
         width,
         height,
         texels: Texels::Floats(texels),
-    } = Image::open(path)?
+    } = opened.image
     else {
         return Err("holds no radiance; expected an HDR or EXR image".to_owned());
     };
@@ -94,5 +144,8 @@ pub(crate) fn read_environment(
         source: EnvironmentSource::Map { rotate_y: degrees },
         ..Environment::new(width, radiances, turns(degrees))
     };
-    Ok((environment, below))
+    if below > 0 {
+        notes.push(format!("{below} values below 0 treated as 0"));
+    }
+    Ok((environment, notes))
 }

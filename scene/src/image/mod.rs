@@ -5,8 +5,10 @@
 //! becomes RGB, and CIE XYZ becomes linear sRGB. Other values are not converted; the texture defines their encoding.
 
 mod basis;
+mod cube_map;
 pub(crate) mod environment_map;
 mod height_maps;
+mod luminance_chroma;
 mod open_exr;
 mod pfm;
 mod plain_ktx2;
@@ -51,10 +53,7 @@ impl Image {
     /// # Errors
     /// One line with cause and remedy, without the path, if the file cannot be read or decoded, or is too large.
     pub fn open(path: &Path) -> Result<Image, String> {
-        let file = open_regular_file(path, &IMAGE_TYPES)?;
-        let bytes = file.metadata().map_or(0, |data| data.len());
-        let named = (file_type(path) == "tga").then_some(ImageFormat::Tga);
-        decode(BufReader::with_capacity(1 << 16, file), bytes, named)
+        decode_file(path)?.finite()
     }
 
     /// Decodes an image in memory. TGA is not recognised.
@@ -62,8 +61,33 @@ impl Image {
     /// # Errors
     /// One line with cause and remedy, if the image cannot be decoded or is too large.
     pub fn decode(bytes: &[u8]) -> Result<Image, String> {
-        decode(Cursor::new(bytes), bytes.len() as u64, None)
+        decode(Cursor::new(bytes), bytes.len() as u64, None)?.finite()
     }
+}
+
+/// An image as it is decoded, whose floating-point values may be infinite or NaN.
+struct Decoded {
+    image: Image,
+    /// Whether the image consists of the six faces of a cube, as the attribute `envmap` of an EXR file says.
+    is_cube: bool,
+}
+
+impl Decoded {
+    /// Returns the image. Fails with the position of the first texel that is not finite.
+    fn finite(self) -> Result<Image, String> {
+        if let Texels::Floats(texels) = &self.image.texels {
+            check_finite(self.image.width, texels)?;
+        }
+        Ok(self.image)
+    }
+}
+
+/// Decodes an image file of any supported format. Fails as [`Image::open`] does.
+fn decode_file(path: &Path) -> Result<Decoded, String> {
+    let file = open_regular_file(path, &IMAGE_TYPES)?;
+    let bytes = file.metadata().map_or(0, |data| data.len());
+    let named = (file_type(path) == "tga").then_some(ImageFormat::Tga);
+    decode(BufReader::with_capacity(1 << 16, file), bytes, named)
 }
 
 /// Decodes an image from a file of `bytes` bytes, which limit the size that it may declare. `named` is the format to
@@ -74,7 +98,7 @@ fn decode(
     reader: impl BufRead + Seek,
     bytes: u64,
     named: Option<ImageFormat>,
-) -> Result<Image, String> {
+) -> Result<Decoded, String> {
     // Some decoders panic on damaged images.
     let decoded = catch_panics(|| decode_checked(reader, bytes, named));
     decoded
@@ -89,18 +113,23 @@ fn decode_checked(
     mut reader: impl BufRead + Seek,
     bytes: u64,
     named: Option<ImageFormat>,
-) -> Result<Image, String> {
+) -> Result<Decoded, String> {
+    let plain = |image| Decoded {
+        image,
+        is_cube: false,
+    };
     let begin = reader.fill_buf();
     let begin = begin.map_err(|error| format!("cannot be read: {error}"))?;
     if let Some(problem) = foreign::by_content(begin) {
         return Err(problem.to_owned());
     }
     if begin.starts_with(basis::MAGIC) {
-        return decode_ktx2(reader, bytes);
+        return decode_ktx2(reader, bytes).map(plain);
     }
-    let floats = if begin.starts_with(&exr::meta::magic_number::BYTES) {
-        Some(open_exr::decode(&mut reader, bytes)?)
-    } else if begin.starts_with(radiance::MAGIC) {
+    if begin.starts_with(&exr::meta::magic_number::BYTES) {
+        return open_exr::decode(&mut reader, bytes);
+    }
+    let floats = if begin.starts_with(radiance::MAGIC) {
         Some(radiance::decode(&mut reader, bytes)?)
     } else if pfm::is_pfm(begin) {
         Some(pfm::decode(&mut reader, bytes)?)
@@ -108,11 +137,11 @@ fn decode_checked(
         None
     };
     if let Some((width, height, texels)) = floats {
-        return Ok(Image {
+        return Ok(plain(Image {
             width,
             height,
-            texels,
-        });
+            texels: Texels::Floats(texels),
+        }));
     }
     let damaged = |error: image::ImageError| damaged(&error.to_string());
     let mut reader = ImageReader::new(reader)
@@ -141,12 +170,12 @@ fn decode_checked(
     let (width, height) = decoder.dimensions();
     let texel_bytes = u64::from(decoder.color_type().bytes_per_pixel());
     check_size(width, height, texel_bytes, bytes)?;
-    let texels = texels(DynamicImage::from_decoder(decoder).map_err(damaged)?)?;
-    Ok(Image {
+    let texels = texels(DynamicImage::from_decoder(decoder).map_err(damaged)?);
+    Ok(plain(Image {
         width,
         height,
         texels,
-    })
+    }))
 }
 
 /// Returns the error message that an image cannot be decoded, with the start of the decoder's own error text. A text
@@ -200,13 +229,12 @@ fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(
     memory::check(texels * 2 * texel_bytes.next_power_of_two())
 }
 
-/// Converts a decoded image to RGBA texels of 8 bits, 16 bits or floating point, as the image has. Fails if a
-/// floating-point value is not finite.
-fn texels(image: DynamicImage) -> Result<Texels, String> {
+/// Converts a decoded image to RGBA texels of 8 bits, 16 bits or floating point, as the image has.
+fn texels(image: DynamicImage) -> Texels {
     fn quads<T: Copy>(channels: &[T]) -> Vec<[T; 4]> {
         channels.as_chunks::<4>().0.to_vec()
     }
-    Ok(match image {
+    match image {
         DynamicImage::ImageLuma8(_)
         | DynamicImage::ImageLumaA8(_)
         | DynamicImage::ImageRgb8(_)
@@ -215,16 +243,12 @@ fn texels(image: DynamicImage) -> Result<Texels, String> {
         | DynamicImage::ImageLumaA16(_)
         | DynamicImage::ImageRgb16(_)
         | DynamicImage::ImageRgba16(_) => Texels::Words(quads(&image.into_rgba16())),
-        _ => {
-            let width = image.width();
-            floats(width, quads(&image.into_rgba32f()))?
-        }
-    })
+        _ => Texels::Floats(quads(&image.into_rgba32f())),
+    }
 }
 
-/// Wraps floating-point texels of an image that is `width` texels wide. Fails with the position of the first texel that
-/// is not finite.
-fn floats(width: u32, texels: Vec<[f32; 4]>) -> Result<Texels, String> {
+/// Fails with the position of the first texel that is not finite, of an image that is `width` texels wide.
+fn check_finite(width: u32, texels: &[[f32; 4]]) -> Result<(), String> {
     let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
     match texels.iter().position(wrong) {
         Some(at) => Err(format!(
@@ -233,6 +257,6 @@ fn floats(width: u32, texels: Vec<[f32; 4]>) -> Result<Texels, String> {
             at / width as usize + 1,
             texels[at]
         )),
-        None => Ok(Texels::Floats(texels)),
+        None => Ok(()),
     }
 }

@@ -1,21 +1,25 @@
-//! Reads OpenEXR images: the first layer with colors, or with luminance.
+//! Reads OpenEXR images: the first layer with colors, or with luminance. `luminance_chroma` reads those with chroma.
 
 use std::io::{BufRead, Seek};
 
 use exr::{
     math::Vec2,
-    meta::{MetaData, attribute::Chromaticities, header::Header},
+    meta::{
+        MetaData,
+        attribute::{Chromaticities, EnvironmentMap},
+        header::Header,
+    },
     prelude::{ReadChannels, ReadLayers, ReadSpecificChannel, Text, read},
 };
 
 use glam::{DMat3, DVec2, DVec3};
 
-use super::{check_size, damaged, floats};
+use super::{Decoded, check_size, damaged, luminance_chroma};
 use crate::{
-    color::{SRGB, rgb_to_srgb},
+    color::{SRGB, rgb_to_srgb, rgb_to_xyz},
     error::excerpt,
     memory,
-    scene::Texels,
+    scene::{Image, Texels},
 };
 
 /// The names of the channels that an image is read from.
@@ -27,17 +31,18 @@ enum Channels {
     Grey(Text),
 }
 
-/// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns width and height of the display
-/// window in texels, and its texels.
+/// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns its display window.
 ///
 /// Texels outside the data window are transparent if the image has alpha, and black otherwise. Fails with a one-line
-/// message if the file is invalid, too large, or has a value that is not finite.
-pub(super) fn decode(
-    mut reader: impl BufRead + Seek,
-    bytes: u64,
-) -> Result<(u32, u32, Texels), String> {
+/// message if the file is invalid or too large.
+pub(super) fn decode(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Decoded, String> {
     let meta = MetaData::read_from_buffered(&mut reader, false);
     let headers = meta.map_err(|error| damaged(&error.to_string()))?.headers;
+    let mut channels_of_all = headers.iter().flat_map(|header| &header.channels.list);
+    if channels_of_all.any(|channel| channel.sampling != Vec2(1, 1)) {
+        rewind(&mut reader)?;
+        return with_luminance(luminance_chroma::decode(reader, bytes, luminances)?);
+    }
     let (header, channels) = channels(&headers)?;
     let shown = header.shared_attributes.display_window;
     let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
@@ -52,13 +57,12 @@ pub(super) fn decode(
             bytes,
         )?;
     }
-    reader
-        .rewind()
-        .map_err(|error| format!("cannot be read: {error}"))?;
+    rewind(&mut reader)?;
     let to_srgb = match (&channels, &header.shared_attributes.chromaticities) {
         (Channels::Colors(_), Some(primaries)) => chromaticities(primaries)?,
         _ => None,
     };
+    let is_cube = header.own_attributes.environment_map == Some(EnvironmentMap::Cube);
     let offset = header.own_attributes.layer_position - shown.position;
     let alpha = alpha_of(&channels);
     let has_alpha = header.channels.find_index_of_channel(&alpha).is_some();
@@ -112,20 +116,68 @@ pub(super) fn decode(
     };
     let mut texels = texels.map_err(|error| damaged(&error.to_string()))?;
     if let Some(to_srgb) = to_srgb {
-        for texel in &mut texels {
-            let [red, green, blue, alpha] = *texel;
-            let color = to_srgb * DVec3::new(red.into(), green.into(), blue.into());
-            *texel = color.as_vec3().extend(alpha).to_array();
-        }
+        convert(&mut texels, to_srgb);
     }
-    Ok((width, height, floats(width, texels)?))
+    Ok(Decoded {
+        image: Image {
+            width,
+            height,
+            texels: Texels::Floats(texels),
+        },
+        is_cube,
+    })
+}
+
+/// Returns to the start of a file.
+fn rewind(reader: &mut impl Seek) -> Result<(), String> {
+    let rewound = reader.rewind();
+    rewound.map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// Converts the colors of an image of luminance and chroma to linear sRGB. Fails if its primaries span no colors.
+fn with_luminance(mut colors: luminance_chroma::Colors) -> Result<Decoded, String> {
+    let primaries = colors.primaries.as_ref().map(chromaticities).transpose()?;
+    if let Some(to_srgb) = primaries.flatten() {
+        convert(&mut colors.texels, to_srgb);
+    }
+    let (width, height) = colors.size;
+    Ok(Decoded {
+        image: Image {
+            width,
+            height,
+            texels: Texels::Floats(colors.texels),
+        },
+        is_cube: false,
+    })
+}
+
+/// Returns the weights of red, green and blue in the luminance of colors with these primaries, or with those of sRGB.
+fn luminances(primaries: Option<&Chromaticities>) -> DVec3 {
+    let to_xyz = rgb_to_xyz(primaries.map_or(SRGB, points));
+    let weights = to_xyz.row(1);
+    weights / weights.element_sum()
+}
+
+/// Converts the finite texels of an image.
+fn convert(texels: &mut [[f32; 4]], to_srgb: DMat3) {
+    let is_finite = |texel: &&mut [f32; 4]| texel.iter().all(|value| value.is_finite());
+    for texel in texels.iter_mut().filter(is_finite) {
+        let [red, green, blue, alpha] = *texel;
+        let color = to_srgb * DVec3::new(red.into(), green.into(), blue.into());
+        *texel = color.as_vec3().extend(alpha).to_array();
+    }
+}
+
+/// Returns the chromaticities of red, green, blue and white.
+fn points(of: &Chromaticities) -> [DVec2; 4] {
+    let point = |Vec2(x, y): Vec2<f32>| DVec2::new(x.into(), y.into());
+    [of.red, of.green, of.blue, of.white].map(point)
 }
 
 /// Returns the conversion of colors with these primaries and white point to linear sRGB; `None` if they are those of
 /// sRGB. Fails if they span no colors.
 fn chromaticities(of: &Chromaticities) -> Result<Option<DMat3>, String> {
-    let point = |Vec2(x, y): Vec2<f32>| DVec2::new(x.into(), y.into());
-    let found = [of.red, of.green, of.blue, of.white].map(point);
+    let found = points(of);
     let is_srgb = found
         .iter()
         .zip(SRGB)

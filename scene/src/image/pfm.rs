@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
-use super::{check_size, floats};
-use crate::{error::excerpt, scene::Texels};
+use super::check_size;
+use crate::error::excerpt;
 
 /// Maximum length of a word of the header in bytes.
 const MAX_WORD_BYTES: usize = 32;
@@ -15,7 +15,10 @@ pub(super) fn is_pfm(begin: &[u8]) -> bool {
 
 /// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns width, height and texels in
 /// linear sRGB, row by row from the top left. Fails with a one-line message if the file is invalid or too large.
-pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, Texels), String> {
+pub(super) fn decode(
+    mut reader: impl BufRead,
+    bytes: u64,
+) -> Result<(u32, u32, Vec<[f32; 4]>), String> {
     let channels = match word(&mut reader)?.as_str() {
         "PF" => 3,
         _ => 1,
@@ -68,7 +71,7 @@ pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, 
             };
         }
     }
-    Ok((width, height, floats(width, texels)?))
+    Ok((width, height, texels))
 }
 
 /// Reads a word of the header and the single whitespace character after it. Fails if the file ends, or the word is

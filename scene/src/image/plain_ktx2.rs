@@ -219,11 +219,11 @@ fn texels(layout: Layout, width: usize, height: usize, stored: &[u8]) -> Result<
         }
         Layout::Numbers(Number::F16, channels) => {
             let floats = numbers(stored, |bytes| f16::from_le_bytes(bytes).to_f32())?;
-            super::floats(width as u32, quads(&floats, channels, 1.0, |_, _| 0.0)?)?
+            Texels::Floats(quads(&floats, channels, 1.0, |_, _| 0.0)?)
         }
         Layout::Numbers(Number::F32, channels) => {
             let floats = numbers(stored, f32::from_le_bytes)?;
-            super::floats(width as u32, quads(&floats, channels, 1.0, |_, _| 0.0)?)?
+            Texels::Floats(quads(&floats, channels, 1.0, |_, _| 0.0)?)
         }
         Layout::Blocks(Block::Bc6(signed)) => {
             let decode = |block: &[u8]| {
@@ -232,7 +232,7 @@ fn texels(layout: Layout, width: usize, height: usize, stored: &[u8]) -> Result<
                 let texel = |at: usize| [rgb[3 * at], rgb[3 * at + 1], rgb[3 * at + 2], 1.0];
                 std::array::from_fn(texel)
             };
-            super::floats(width as u32, blocks(stored, 16, width, height, decode)?)?
+            Texels::Floats(blocks(stored, 16, width, height, decode)?)
         }
         Layout::Blocks(block) => {
             let decode = |bytes: &[u8]| decode_block(block, bytes);

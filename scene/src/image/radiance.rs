@@ -8,8 +8,8 @@ use std::io::{BufRead, Cursor, Read};
 use glam::{DVec3, Vec3};
 use image::{DynamicImage, codecs::hdr::HdrDecoder};
 
-use super::{check_size, damaged, floats};
-use crate::{color::xyz_to_rgb, error::excerpt, scene::Texels};
+use super::{check_size, damaged};
+use crate::{color::xyz_to_rgb, error::excerpt};
 
 /// The first bytes of every Radiance file. The name of a program follows, which is not checked.
 pub(super) const MAGIC: &[u8] = b"#?";
@@ -34,7 +34,10 @@ struct Header {
 
 /// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns width, height and texels in
 /// linear sRGB, row by row from the top left. Fails with a one-line message if the file is invalid or too large.
-pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, Texels), String> {
+pub(super) fn decode(
+    mut reader: impl BufRead,
+    bytes: u64,
+) -> Result<(u32, u32, Vec<[f32; 4]>), String> {
     let header = read_header(&mut reader)?;
     let Header { width, height, .. } = header;
     check_size(width, height, 16, bytes)?;
@@ -67,7 +70,7 @@ pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, 
         };
         texels[y as usize * width as usize + x as usize] = color.extend(1.0).to_array();
     }
-    Ok((width, height, floats(width, texels)?))
+    Ok((width, height, texels))
 }
 
 /// Reads and parses the header, up to and including the line with size and orientation. Fails if it is malformed or

@@ -320,8 +320,8 @@ impl Imported {
         let (camera, framing) = self.camera(depth, options, origin).map_err(wrong)?;
         let mut chosen = None;
         if let Some(file) = &options.environment {
-            let (light, note) = chosen_environment(file, self.spp)?;
-            note.into_iter().for_each(|note| self.note(note));
+            let (light, notes) = chosen_environment(file, self.spp)?;
+            notes.into_iter().for_each(|note| self.note(note));
             (chosen, self.environment, self.sky) = (Some(light), None, Vec3::ZERO);
         }
         let (mut geometry, mut materials) = (Geometry::around(origin), Materials::default());

@@ -1,6 +1,9 @@
 //! Warnings that would otherwise be repeated for each missing file, name or type.
 
-use std::{collections::HashSet, path::Path};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use glam::Vec3;
 
@@ -8,7 +11,9 @@ use super::Imported;
 use crate::{
     error::excerpt,
     files::{is_lfs_pointer, record::record},
+    image::environment_map::EnvironmentImage,
     load_options::listed,
+    scene::Image,
 };
 
 /// A warning about different things of one kind, such as images that cannot be read.
@@ -92,12 +97,28 @@ impl Imported {
         self.add_repeated(several, name, &first, one);
     }
 
-    /// Adds the warning about an environment map whose image cannot be read because of `problem`.
-    pub(crate) fn note_environment(&mut self, name: &str, problem: &str) {
+    /// Opens the image of an environment map at `path`, or takes the reason why there is no path. `name` is that of the
+    /// file in the scene. Returns `None`, with a warning, if the image cannot be read. Adds a warning about infinite values.
+    pub(crate) fn environment_image(
+        &mut self,
+        name: &str,
+        path: Result<PathBuf, String>,
+    ) -> Option<Image> {
         let name = excerpt(name);
-        self.note(format!(
-            "the environment map `{name}` is left out: {problem}"
-        ));
+        match path.and_then(|path| EnvironmentImage::open(&path)) {
+            Ok(opened) => {
+                if let Some(note) = opened.note() {
+                    self.note(format!("the environment map `{name}`: {note}"));
+                }
+                Some(opened.image)
+            }
+            Err(problem) => {
+                self.note(format!(
+                    "the environment map `{name}` is left out: {problem}"
+                ));
+                None
+            }
+        }
     }
 
     /// Returns whether the file of a shape is missing, or only a pointer of Git LFS. Then adds the shape to the warning

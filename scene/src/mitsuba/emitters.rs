@@ -7,7 +7,7 @@ use crate::{
     error::excerpt,
     import::environment::{self, Layout},
     limits::SAMPLE_LIMIT,
-    scene::{Environment, Image, Light, SpotFalloff},
+    scene::{Environment, Light, SpotFalloff},
     sun_sky::{Moment, SunSky, sun_at},
 };
 
@@ -86,14 +86,9 @@ impl Converter<'_> {
             "envmap" => {
                 let name = object.text("filename", "");
                 let path = self.files.find_by_last_component(name);
-                let opened = path.and_then(|path| Image::open(&path));
                 let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
-                let image = match opened {
-                    Ok(image) => image,
-                    Err(problem) => {
-                        self.scene.note_environment(name, &problem);
-                        return Ok(());
-                    }
+                let Some(image) = self.scene.environment_image(name, path) else {
+                    return Ok(());
                 };
                 let scale = Vec3::splat(object.number("scale", 1.0) as f32);
                 // The difference between both layouts is half a row, which is invisible in larger maps.

@@ -8,7 +8,7 @@ use super::{Converter, parameters::Parameters};
 use crate::{
     error::excerpt,
     import::environment::{self, Layout},
-    scene::{Image, Light, SpotFalloff},
+    scene::{Light, SpotFalloff},
 };
 
 /// An area light.
@@ -117,12 +117,8 @@ impl Converter {
         }
         let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
         let path = self.files.find_by_last_component(name);
-        let image = match path.and_then(|path| Image::open(&path)) {
-            Ok(image) => image,
-            Err(problem) => {
-                self.scene.note_environment(name, &problem);
-                return Ok(());
-            }
+        let Some(image) = self.scene.environment_image(name, path) else {
+            return Ok(());
         };
         let layout = match image.width == 2 * image.height {
             true => Layout::LatitudeLongitude,

@@ -154,15 +154,11 @@ fn read_light(
             let name: String = source.field(object, "file", file, "a path in quotes", named)?;
             let path = source.folder().join(name);
             let picture = read_environment(&path, scale as f32, degrees, spp);
-            let (mut environment, below) = picture.map_err(|problem| {
+            let (mut environment, warnings) = picture.map_err(|problem| {
                 source.error(object, file, format!("{}: {problem}", display_path(&path)))
             })?;
-            if below > 0 {
-                notes.push(format!(
-                    "{}: {below} values below 0 treated as 0",
-                    object.name
-                ));
-            }
+            let warnings = warnings.iter();
+            notes.extend(warnings.map(|warning| format!("{}: {warning}", object.name)));
             environment.is_in_scene = true;
             Light::Environment(environment)
         }

@@ -112,9 +112,9 @@ fn scene_around(
     let is_replaced = options.environment.is_some();
     let (mut lights, mut light_notes) = lights(source, &written.lights, settings.spp, is_replaced)?;
     if let Some(file) = &options.environment {
-        let (light, note) = chosen_environment(file, settings.spp)?;
+        let (light, notes) = chosen_environment(file, settings.spp)?;
         lights.push(light);
-        light_notes.extend(note);
+        light_notes.extend(notes);
         sky = Vec3::ZERO;
     }
     let materials = materials::read(source, &written.materials, settings.spp)?;

@@ -3,7 +3,7 @@
 use std::{fs, io::Write};
 
 use flate2::{Compression, write::GzEncoder};
-use raysieve_scene::Scene;
+use raysieve_scene::{Light, Scene};
 use tempfile::TempDir;
 
 use crate::{assert_noted, load};
@@ -87,4 +87,54 @@ fn meshes_and_included_files_may_be_compressed() {
     fs::write(folder.path().join("a.ply.gz"), PLY).unwrap();
     let error = Scene::load(&folder.path().join("scene.pbrt")).unwrap_err();
     assert!(error.to_string().contains("a.ply.gz: "), "{error}");
+}
+
+#[test]
+fn infinite_values_of_an_environment_map_are_clamped() {
+    let mitsuba = "<scene version=\"3.0.0\"><shape type=\"sphere\"/>\
+                   <emitter type=\"envmap\"><string name=\"filename\" value=\"sky.pfm\"/></emitter></scene>";
+    let pbrt =
+        "WorldBegin\nLightSource \"infinite\" \"string filename\" \"sky.pfm\"\nShape \"sphere\"\n";
+    let ron = "(camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40), lights: [Environment(file: \"sky.pfm\")], \
+               materials: {\"clay\": Diffuse(albedo: (0.5, 0.5, 0.5))}, \
+               objects: [Sphere(center: (0, 0, 0), radius: 1, material: \"clay\")])";
+    let mut sky = b"PF\n2 1\n-1.0\n".to_vec();
+    for value in [1.0, f32::INFINITY, f32::INFINITY, 0.5, 0.5, 0.5] {
+        sky.extend_from_slice(&value.to_le_bytes());
+    }
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("sky.pfm"), &sky).unwrap();
+    for (name, text) in [
+        ("scene.xml", mitsuba),
+        ("scene.pbrt", pbrt),
+        ("scene.ron", ron),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let noted = |note: &String| note.ends_with(": 2 infinite values treated as 65504");
+        assert!(scene.notes.iter().any(noted), "{name}: {:?}", scene.notes);
+        let Some(Light::Environment(map)) = scene.lights.first() else {
+            panic!("{name}: {:?}", scene.lights)
+        };
+        assert!(
+            map.radiances.iter().all(|texel| texel.is_finite()),
+            "{name}"
+        );
+        let brightest = map
+            .radiances
+            .iter()
+            .fold(0.0, |most: f32, texel| most.max(texel.y));
+        assert!(
+            (60000.0..65505.0).contains(&brightest),
+            "{name}: {brightest}"
+        );
+    }
+    sky[12..16].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(folder.path().join("sky.pfm"), &sky).unwrap();
+    let error = Scene::load(&folder.path().join("scene.ron")).unwrap_err();
+    assert!(
+        error.to_string().contains("expected finite numbers"),
+        "{error}"
+    );
 }
