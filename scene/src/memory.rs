@@ -2,10 +2,17 @@
 //!
 //! Otherwise the system might end the process without a message.
 
+mod control_groups;
+
 use std::{
     fs,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
+
+pub use control_groups::ControlGroups;
 
 /// Number of bytes from which on each amount is compared with the available memory. Reading that takes as long as
 /// allocating it, so that smaller amounts are compared only once in [`MAX_UNCHECKED`] bytes.
@@ -179,11 +186,11 @@ fn amount(bytes: u64) -> String {
     }
 }
 
-/// Returns the bytes of memory available to this process: the smallest of what the machine, its container (cgroup) and
-/// the limit of the process (`ulimit -v`) have left. Returns `None` on systems other than Linux.
+/// Returns the bytes of memory available to this process: the smallest of what the machine, the process's control
+/// groups (cgroups) and the limit of the process (`ulimit -v`) have left. Returns `None` on systems other than Linux.
 fn available() -> Option<u64> {
     let machine = entry("/proc/meminfo", "MemAvailable:")?.checked_mul(1024)?;
-    let limits = [container_available(), process_available()];
+    let limits = [groups_available(), process_available()];
     limits.into_iter().flatten().chain([machine]).min()
 }
 
@@ -203,16 +210,11 @@ fn process_available() -> Option<u64> {
     Some(left.saturating_sub(RESERVE + KEPT.load(Ordering::Relaxed)))
 }
 
-/// Returns the bytes that the memory limit of a container (Linux control group, version 2) leaves. Cached files count
-/// as available.
-///
-/// Returns `None` if there is no limit.
-fn container_available() -> Option<u64> {
-    let number = |path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let limit = number("/sys/fs/cgroup/memory.max")?;
-    let used = number("/sys/fs/cgroup/memory.current")?;
-    let cached = entry("/sys/fs/cgroup/memory.stat", "file").unwrap_or(0);
-    Some(limit.saturating_sub(used.saturating_sub(cached)))
+/// Returns the bytes that the memory limits of the process's control groups leave. Returns `None` if there is no limit.
+fn groups_available() -> Option<u64> {
+    static GROUPS: OnceLock<ControlGroups> = OnceLock::new();
+    let groups = GROUPS.get_or_init(|| ControlGroups::of_process("/".as_ref()));
+    groups.available()
 }
 
 /// Returns the first number of the line that begins with the word `name`, in a system file of lines such as
