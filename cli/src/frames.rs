@@ -112,6 +112,9 @@ impl Sequence<'_> {
             (trees, _) => trees,
         };
         let renderer = arguments.renderer(&scene, trees.clone())?;
+        if let Some(line) = renderer.empty_view() {
+            self.note_once(line);
+        }
         self.note_once(&backend_line(&renderer));
         let ending = headless::render(
             renderer,

@@ -108,7 +108,7 @@ pub struct Renderer {
     keeps_earlier: bool,
     /// Notes for the user that [`Renderer::take_notes`] has not returned yet, one line each.
     notes: Vec<String>,
-    /// Why the camera saw no object when the renderer was created; `None` if it saw one.
+    /// Why the picture of the scene's camera would be empty or black; `None` if it shows something.
     empty_view: Option<String>,
     /// Copies of the film in host memory, for a render on a single GPU.
     safe_copies: SafeCopies,
@@ -221,8 +221,11 @@ impl Renderer {
         settings
     }
 
-    /// Returns one line that says why the camera sees no object, and what to do; `None` if it sees one. It is that of the
-    /// scene's camera when the renderer was created.
+    /// Returns one line that says why the picture is empty or black, and what to do; `None` if it shows something. It is
+    /// that of the scene's camera when the renderer was created.
+    ///
+    /// A picture is empty if the camera sees no object. It is black if paths over the picture find no light that its
+    /// exposure would show.
     pub fn empty_view(&self) -> Option<&str> {
         self.empty_view.as_deref()
     }

@@ -28,6 +28,7 @@ use crate::{
         device_scene::DeviceScene,
         kernel_variant::KernelVariant,
         kernels::{BLOCK_THREADS, stage_for},
+        render_scene::RenderScene,
     },
     path::{NO_PRIMITIVE, Span, Throughput},
     sampler::sampler,
@@ -63,19 +64,39 @@ pub(crate) fn megakernel_prepared(wave: &mut Wave) -> Result<(), Error> {
 /// Runs the stage on the CPU. `INSTANCED` is `false` for plain scenes, and `true` for others; see
 /// [`is_plain`](crate::device::render_scene::RenderScene::is_plain).
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave) {
-    for path in 0..wave.span.path_count {
-        let rgb = trace_path::<INSTANCED>(wave, path);
-        wave.radiances[path as usize].rgb = rgb;
+    for path in 0..wave.span.path_count as usize {
+        let CpuWave {
+            scene,
+            camera,
+            span,
+            counts,
+            ..
+        } = wave;
+        let rgb = trace_path::<INSTANCED>(
+            scene,
+            camera,
+            wave.max_bounces,
+            span,
+            wave.pairs[path],
+            |at| counts[at] += 1,
+        );
+        wave.radiances[path].rgb = rgb;
     }
     add_to_film(wave);
 }
 
-/// Traces the path with index `path`, adds its rays to the counts, and returns its radiance.
-fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
-    let (scene, span) = (&wave.scene, &wave.span);
-    let (pixel, sample) = wave.pairs[path as usize];
+/// Traces a path to its end and returns its radiance. `pair` is the pixel, as a row-major index, and the sample. Calls
+/// `count` for each ray, hit and shadow ray, with its index in [`counts`].
+pub(crate) fn trace_path<const INSTANCED: bool>(
+    scene: &RenderScene,
+    camera: &Camera,
+    max_bounces: u32,
+    span: &Span,
+    (pixel, sample): (u32, u32),
+    mut count: impl FnMut(usize),
+) -> Vec3 {
     let numbers = sampler(span.seed, pixel, sample);
-    let mut ray = first_ray(&wave.camera, span, pixel, sample);
+    let mut ray = first_ray(camera, span, pixel, sample);
     let mut throughput = Throughput {
         rgb: Vec3::ONE,
         eta_scale: 1.0,
@@ -83,7 +104,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
     let mut radiance = Vec3::ZERO;
     let (mut scattered, mut instance, mut bodies) = (false, NO_INSTANCE, 0);
     for bounce in 0.. {
-        wave.counts[counts::rays(bounce)] += 1;
+        count(counts::rays(bounce));
         let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
         instance = found.instance;
         if found.hit.primitive == NO_PRIMITIVE {
@@ -91,15 +112,15 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
             radiance += escaped_light(&lights, &ray, throughput.rgb, scattered, bounce);
             break;
         }
-        wave.counts[counts::hits(bounce)] += 1;
+        count(counts::hits(bounce));
         let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
         vertex.bodies = bodies;
-        let scatters = bounce < wave.max_bounces;
+        let scatters = bounce < max_bounces;
         let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex).is_ok();
         radiance += vertex.emitted;
         let shadow_ray = &vertex.shadow_ray;
         if shadow_ray.distance > 0.0 {
-            wave.counts[counts::shadow_rays(bounce)] += 1;
+            count(counts::shadow_rays(bounce));
             let to = vertex.light_instance;
             if !is_blocked::<INSTANCED>(scene, shadow_ray, instance, to, numbers, bounce) {
                 radiance += shadow_ray.light;

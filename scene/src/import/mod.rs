@@ -348,14 +348,6 @@ impl Imported {
             let problem = format!("has no shape that can be shown; {remedy}");
             return Err(wrong(problem).with_notes(&self.model.notes));
         }
-        let shines = materials
-            .surfaces
-            .iter()
-            .any(|surface| surface.radiance() != Vec3::ZERO);
-        let is_lit = self.sky != Vec3::ZERO || self.environment.is_some() || chosen.is_some();
-        if !is_lit && self.lights.is_empty() && !shines {
-            self.note("the scene contains no light: the image will be black; add an emitter");
-        }
         check_brightness(self.sky.max_element(), self.spp).map_err(wrong)?;
         let mut lights = Vec::new();
         for light in &self.lights {

@@ -41,7 +41,7 @@ use crate::{
         check_size, check_spp,
     },
     load_options::UpAxis,
-    scene::{Background, DirectLight, Scene, Surface, Timeline, Tone},
+    scene::{Background, DirectLight, Scene, Timeline, Tone},
     view_options::scene_camera,
 };
 
@@ -147,13 +147,9 @@ fn scene_around(
     });
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);
-    let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     notes.extend(light_notes);
     if camera.has_focus_behind() {
         notes.push("camera: its `focus_point` is not in front of it, so that everything is blurred; choose a point on the side of `target`".to_owned());
-    }
-    if sky == Vec3::ZERO && lights.is_empty() && !materials.surfaces.iter().any(shines) {
-        notes.push("the scene contains no light: the image will be black; add a light, a `sky` or an `Emissive` material".to_owned());
     }
     let mut scene = Scene {
         size: settings.size,
