@@ -221,8 +221,9 @@
 //! # Models
 //!
 //! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Meshes may be
-//! compressed (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie
-//! in its folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not
+//! compressed (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names by
+//! paths with `..` must lie in the folder of the file that was opened, or in the repository (`.git`, `.hg`, `.svn`)
+//! around it; others are left out. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not
 //! shown. A glTF file that lists an unknown extension as required is an error.
 //!
 //! **Animations of glTF** move nodes, and with them cameras, lights and the joints of skins, and set the weights of
@@ -432,7 +433,7 @@ mod view_options;
 
 use std::path::Path;
 
-use self::files::record::recording;
+use self::files::{bounds::opening, record::recording};
 pub use self::{
     error::{Error, error_line, escaped},
     files::{progress::LoadProgress, record::SceneFile},
@@ -479,7 +480,8 @@ impl Scene {
     /// # Errors
     /// Those of [`Scene::load`] for a scene file.
     pub fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
-        let (scene, files) = recording(|| ron::scene(path, text, &LoadOptions::default()));
+        let read = || ron::scene(path, text, &LoadOptions::default());
+        let (scene, files) = recording(|| opening(path, read));
         Ok(Scene { files, ..scene? })
     }
 

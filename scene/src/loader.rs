@@ -6,6 +6,7 @@ use crate::{
     Error, LoadOptions,
     default_scene::{self, Extent, Staging},
     files::{
+        bounds::opening,
         display_path, file_type,
         record::{SceneFile, recording},
     },
@@ -162,7 +163,8 @@ impl SceneLoader {
         &mut self,
         read: impl FnOnce(&mut SceneLoader) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (result, files) = recording(|| read(self));
+        let path = self.path.clone();
+        let (result, files) = recording(|| opening(&path, || read(self)));
         for file in files {
             if !self.files.iter().any(|known| known.path == file.path) {
                 self.files.push(file);

@@ -69,19 +69,22 @@ impl ModelFile {
         let mut model = match self {
             ModelFile::Gltf(file) => file.read(options)?,
             ModelFile::Plain(path) => {
-                if let Some(option) = options.first_set() {
+                let is_ply = file_type(path) == "ply";
+                let chosen = options.first_set();
+                // The points of a PLY file have a width.
+                let chosen = chosen.filter(|&option| !(is_ply && option == "line width"));
+                if let Some(option) = chosen {
                     return Err(format!(
                         "has no {option} to choose, because it is not a glTF file; omit that choice"
                     ));
                 }
                 let folder = path.parent().unwrap_or(Path::new(""));
                 let mut reader = open(path)?;
-                match file_type(path).as_str() {
-                    "ply" => {
-                        let bytes = reader.get_ref().bytes;
-                        ply::read(reader, bytes, folder)?
-                    }
-                    _ => obj::read(&mut reader, folder)?,
+                if is_ply {
+                    let bytes = reader.get_ref().bytes;
+                    ply::read(reader, bytes, folder, options.line_width)?
+                } else {
+                    obj::read(&mut reader, folder)?
                 }
             }
         };

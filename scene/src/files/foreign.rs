@@ -8,9 +8,15 @@ pub(crate) const START_BYTES: usize = 512;
 /// Error for a Gaussian splat.
 pub(crate) const SPLAT: &str = "is a Gaussian splat, which has no surfaces; reconstruct a mesh from the photos and \
     export it as glTF";
-/// Error for a file with points and no faces.
-pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make a mesh of it, for example with \
-    MeshLab, and export it as PLY";
+/// Error for a point cloud in a format that is not read.
+pub(crate) const POINT_CLOUD: &str = "is a point cloud in a format that is not read; convert it to PLY, for example with \
+    CloudCompare, to show its points as spheres";
+/// Error for a point cloud where a mesh is expected.
+pub(crate) const NO_FACES: &str = "is a point cloud, which has no faces; show it by a `Model`, or make a mesh of it, for \
+    example with MeshLab";
+/// Error for a file with free-form curves and surfaces and no faces.
+pub(crate) const FREE_FORMS: &str = "has free-form curves or surfaces and no faces; convert them to a mesh in the program \
+    that made them";
 /// Error for a file with lines and no faces.
 pub(crate) const LINES: &str =
     "has lines and no faces; export it as glTF (.glb), whose lines are shown as tubes";

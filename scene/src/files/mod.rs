@@ -1,5 +1,6 @@
 //! The files that a scene is read from: opens them, resolves their names, reads lines and records what was read.
 
+pub(crate) mod bounds;
 pub(crate) mod foreign;
 pub(crate) mod lines;
 pub(crate) mod progress;
@@ -12,6 +13,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use self::bounds::Bounds;
 use crate::error::{escaped, excerpt};
 
 /// Opens a regular file whose extension, in any letter case, is one of `types` (lower case, without the dot). Reading
@@ -78,31 +80,30 @@ pub(crate) fn is_lfs_pointer(path: &Path) -> bool {
         && foreign::is_lfs_pointer(&start)
 }
 
-/// Converts a file name found in a model to a path relative to the model's folder; backslashes become slashes.
-///
-/// Names that lead out of that folder are refused, because a model may come from an untrusted source.
+/// Fails unless a model may name the file `path`, which is `name` relative to the model's folder. Names without `..` are
+/// always allowed.
 ///
 /// # Errors
-/// A one-line message that quotes the name, if it is empty, too long, contains control characters or a colon, or leads
-/// out of the folder.
-pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
-    let path = relative_path_of_scene(name)?;
-    match path.components().any(|part| part == Component::ParentDir) {
-        false => Ok(path),
-        true => Err(format!(
-            "refers to the file `{}`, expected a file in the model's folder or below it, without `..`",
-            excerpt(name)
-        )),
+/// A one-line message that quotes the name.
+pub(crate) fn check_bounds(bounds: &Bounds, name: &Path, path: &Path) -> Result<(), String> {
+    let leaves = name.components().any(|part| part == Component::ParentDir);
+    if !leaves || bounds.contain(path) {
+        return Ok(());
     }
+    Err(format!(
+        "refers to the file `{}`, which is outside of the folder of the opened file and of its repository; copy it into the \
+         model's folder",
+        excerpt(&name.to_string_lossy())
+    ))
 }
 
-/// Converts a file name found in a scene of Mitsuba or pbrt to a relative path, like [`relative_path`], except that it
-/// may contain `..`. Scenes of these formats share meshes and images with scenes in other folders.
+/// Converts a file name found in a model or a scene of another renderer to a relative path, which may contain `..`;
+/// backslashes become slashes.
 ///
 /// # Errors
 /// A one-line message that quotes the name, if it is empty, too long or absolute, or contains control characters or a
 /// colon.
-pub(crate) fn relative_path_of_scene(name: &str) -> Result<PathBuf, String> {
+pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
     const MAX_PATH_BYTES: usize = 4096;
     let refused = |why: &str| Err(format!("refers to the file `{}`, {why}", excerpt(name)));
     if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
@@ -121,7 +122,26 @@ pub(crate) fn relative_path_of_scene(name: &str) -> Result<PathBuf, String> {
     });
     match is_relative {
         true => Ok(path),
-        false => refused("expected a file in the model's folder or below it, without `..`"),
+        false => refused("which is an absolute path; expected a path from the folder of the file"),
+    }
+}
+
+/// Adds the size of an included file to the `total` of all, in bytes. A file counts as often as it is included, and as at
+/// least 2 MiB.
+///
+/// # Errors
+/// A one-line message if the total exceeds 64 GiB, as it does when a few small files include each other many times.
+pub(crate) fn count_included(total: &mut u64, bytes: u64) -> Result<(), String> {
+    const MAX_BYTES: u64 = 64 << 30;
+    const MIN_BYTES: u64 = 2 << 20;
+    *total = total.saturating_add(bytes.max(MIN_BYTES));
+    match *total > MAX_BYTES {
+        true => Err(format!(
+            "more than {} files, or {} GiB, are included; merge some",
+            MAX_BYTES / MIN_BYTES,
+            MAX_BYTES >> 30
+        )),
+        false => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{relative_path, relative_path_of_scene};
+use super::{bounds::Bounds, check_bounds, relative_path};
 
 /// Largest number of folders that are searched before the folder of the scene.
 const MAX_SEARCHED: usize = 64;
@@ -16,28 +16,29 @@ pub(crate) struct RelativePaths {
     folder: PathBuf,
     /// Folders that are searched before `folder`, the last one first.
     searched: Vec<PathBuf>,
-    /// Whether files may also lie outside the folders, at paths with `..`.
-    leaves: bool,
+    /// Folders whose files may be named by paths with `..`; `None` for all folders.
+    bounds: Option<Bounds>,
     /// Paths of the entries of each folder that was listed, by their names in lower case.
     files: HashMap<PathBuf, HashMap<String, PathBuf>>,
 }
 
 impl RelativePaths {
-    /// Creates a lookup of the files of a model in `folder` and below it, without reading the folder.
+    /// Creates a lookup of the files of a model in `folder`, without reading the folder. Paths with `..` must stay within
+    /// [`Bounds`]. Call it on the thread that loads the scene.
     pub(crate) fn new(folder: &Path) -> Self {
         RelativePaths {
             folder: folder.to_owned(),
             searched: Vec::new(),
-            leaves: false,
+            bounds: Some(Bounds::of_model(folder)),
             files: HashMap::new(),
         }
     }
 
     /// Creates a lookup of the files of a scene of another renderer in `folder`, without reading the folder. Paths may
-    /// contain `..`.
+    /// contain `..`, because scenes of these formats share meshes and images with scenes in other folders.
     pub(crate) fn of_scene(folder: &Path) -> Self {
         RelativePaths {
-            leaves: true,
+            bounds: None,
             ..RelativePaths::new(folder)
         }
     }
@@ -57,19 +58,20 @@ impl RelativePaths {
     /// name, returns one whose name differs only in case. If there is none either, returns the path as written.
     ///
     /// # Errors
-    /// A one-line message if the name is invalid, or leads out of the folder of a model.
+    /// A one-line message if the name is invalid, or leads out of the bounds of a model.
     pub(crate) fn file(&mut self, name: &str) -> Result<PathBuf, String> {
-        let name = match self.leaves {
-            true => relative_path_of_scene(name)?,
-            false => relative_path(name)?,
-        };
+        let name = relative_path(name)?;
         for number in (0..self.searched.len()).rev() {
             let found = self.in_folder(self.searched[number].clone(), &name);
             if found.exists() {
                 return Ok(found);
             }
         }
-        Ok(self.in_folder(self.folder.clone(), &name))
+        let path = self.in_folder(self.folder.clone(), &name);
+        if let Some(bounds) = &self.bounds {
+            check_bounds(bounds, &name, &path)?;
+        }
+        Ok(path)
     }
 
     /// Returns the path of the file `name` in a folder, as [`RelativePaths::file`] does.
@@ -103,7 +105,7 @@ impl RelativePaths {
             return named;
         };
         // An absolute path of a scene is missing like a relative one, at the place where a copy would be found.
-        match last.is_file() || (self.leaves && named.is_err()) {
+        match last.is_file() || (self.bounds.is_none() && named.is_err()) {
             true => Ok(last),
             false => named,
         }

@@ -16,8 +16,8 @@ use serde_json::Map;
 use crate::{
     error::{excerpt, sentence},
     files::{
-        display_path, file_type, foreign::UTF16_TEXT, lines::is_utf16, open_regular_file,
-        record::record, relative_path,
+        bounds::Bounds, check_bounds, display_path, file_type, foreign::UTF16_TEXT,
+        lines::is_utf16, open_regular_file, record::record, relative_path,
     },
     memory::{self, vec_with_capacity},
 };
@@ -43,6 +43,8 @@ pub(super) struct File {
     pub(super) root: Root,
     /// Folder of the file, to which URIs in it are relative.
     folder: PathBuf,
+    /// Folders whose files the URIs may name by paths with `..`.
+    bounds: Bounds,
     /// Bytes of each buffer; `None` for one that has neither a URI nor a binary chunk.
     buffers: Vec<Option<Vec<u8>>>,
     /// Decompressed bytes of each buffer view; `None` for one that is stored uncompressed.
@@ -68,9 +70,11 @@ impl File {
         };
         let root = parse(text)?;
         drop(bytes);
+        let folder = path.parent().unwrap_or(Path::new(""));
         let mut file = File {
             root,
-            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            folder: folder.to_owned(),
+            bounds: Bounds::of_model(folder),
             buffers: Vec::new(),
             decompressed: Vec::new(),
         };
@@ -120,14 +124,14 @@ impl File {
     /// the file, because [`record`] works only on the thread that loads the scene.
     pub(super) fn record_dependency(&self, uri: &str) {
         if !uri.starts_with("data:")
-            && let Ok(path) = path_of(uri)
+            && let Ok(path) = self.path_of(uri)
         {
-            record(&self.folder.join(path));
+            record(&path);
         }
     }
 
-    /// Returns the bytes of a data URI, or at most `max_bytes` of a file in the model's folder or below it. Fails if
-    /// the data URI is malformed, or the file lies elsewhere, cannot be read or has none of the extensions `types`.
+    /// Returns the bytes of a data URI, or at most `max_bytes` of a file. Fails if the data URI is malformed, or the file
+    /// lies outside of the model's [`Bounds`], cannot be read or has none of the extensions `types`.
     pub(super) fn resource(
         &self,
         uri: &str,
@@ -137,11 +141,24 @@ impl File {
         if let Some(data) = uri.strip_prefix("data:") {
             return decode_data_uri(data);
         }
-        let path = self.folder.join(path_of(uri)?);
+        let path = self.path_of(uri)?;
         let mut bytes = Vec::new();
         append_file(&path, types, max_bytes, &mut bytes)
             .map_err(|problem| format!("{}: {problem}", display_path(&path)))?;
         Ok(bytes)
+    }
+
+    /// Decodes a relative URI to the path of a file. Fails if that lies outside of the model's [`Bounds`], or the URI is
+    /// malformed or not UTF-8.
+    fn path_of(&self, uri: &str) -> Result<PathBuf, String> {
+        let bytes = percent_decoded(uri)?;
+        let name = std::str::from_utf8(&bytes);
+        let name =
+            name.map_err(|_| format!("refers to the file `{}`, which is not UTF-8", excerpt(uri)))?;
+        let name = relative_path(name)?;
+        let path = self.folder.join(&name);
+        check_bounds(&self.bounds, &name, &path)?;
+        Ok(path)
     }
 
     /// Returns the bytes of a buffer view, decompressed if needed, and its stride in bytes; `None` if it declares no
@@ -324,16 +341,6 @@ fn decode_data_uri(data: &str) -> Result<Vec<u8>, String> {
     } else {
         Ok(percent_decoded(data)?.into_owned())
     }
-}
-
-/// Decodes a relative URI to a path below the model's folder. Fails if the URI leads elsewhere, is malformed or is not
-/// UTF-8.
-fn path_of(uri: &str) -> Result<PathBuf, String> {
-    let bytes = percent_decoded(uri)?;
-    let name = std::str::from_utf8(&bytes);
-    let name =
-        name.map_err(|_| format!("refers to the file `{}`, which is not UTF-8", excerpt(uri)))?;
-    relative_path(name)
 }
 
 /// Returns a URI's bytes with each `%XX` replaced by the byte with that hexadecimal value. Fails if two hexadecimal

@@ -47,7 +47,7 @@ pub(super) fn read(
     let roots = scenes::roots(file, model)?;
     let variant = variants::variant(file, options.variant.as_deref(), model)?;
     let pose = Pose::of(file, options, model)?;
-    let tree = Tree::of(file, &pose, roots)?;
+    let tree = Tree::of(file, &pose, roots, model)?;
     check_instances(file, &tree)?;
     material::read(file, &materials(file, &tree, variant), images, model)?;
     let mut meshes = MeshReader {
@@ -148,9 +148,10 @@ struct Tree {
 }
 
 impl Tree {
-    /// Traverses the nodes `roots` of the file and their descendants in the given pose. Fails if a node is missing, is
-    /// reached twice, or has an invalid transform.
-    fn of(file: &File, pose: &Pose, roots: Vec<usize>) -> Result<Tree, String> {
+    /// Traverses the nodes `roots` of the file and their descendants in the given pose. A node with several parents, which
+    /// glTF forbids, stays below the one that is reached first, with a warning in `model`. Fails if a node is missing or has
+    /// an invalid transform.
+    fn of(file: &File, pose: &Pose, roots: Vec<usize>, model: &mut Model) -> Result<Tree, String> {
         let nodes = &file.root.nodes;
         let mut tree = Tree {
             order: Vec::new(),
@@ -166,6 +167,11 @@ impl Tree {
             let node = nodes
                 .get(index)
                 .ok_or_else(|| format!("there is no node {index}"))?;
+            if tree.transforms[index].is_some() {
+                let text = "shown below one of its parents only: {} with several parents";
+                model.note_count(text, ["node", "nodes"], 1);
+                continue;
+            }
             let transform = parent
                 * pose
                     .transform(index, node)
@@ -173,11 +179,7 @@ impl Tree {
             if !transform.is_finite() {
                 return Err(format!("node {index}: its transform is not finite"));
             }
-            if tree.transforms[index].replace(transform).is_some() {
-                return Err(format!(
-                    "node {index} is reached twice: a node has one parent and is not its own descendant"
-                ));
-            }
+            tree.transforms[index] = Some(transform);
             tree.order.push(index);
             let hidden = below_hidden || is_hidden(node);
             tree.hidden[index] = hidden;

@@ -72,18 +72,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
     {
         return Err("is empty, expected a mesh".to_owned());
     }
-    let nowhere = Path::new("");
     let model = if packed {
         let bytes = bytes.saturating_mul(MAX_COMPRESSION);
         let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader));
         match kind.as_str() {
             "obj" => obj::read_geometry(&mut unpacked)?,
-            _ => ply::read(unpacked, bytes, nowhere)?,
+            _ => ply::read_geometry(unpacked, bytes)?,
         }
     } else {
         match kind.as_str() {
             "obj" => obj::read_geometry(&mut reader)?,
-            _ => ply::read(reader, bytes, nowhere)?,
+            _ => ply::read_geometry(reader, bytes)?,
         }
     };
     Ok(meshes(model))

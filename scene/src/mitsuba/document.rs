@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     error::excerpt,
-    files::{display_path, lines::decode, open_regular_file, relative_paths::RelativePaths},
+    files::{
+        count_included, display_path, lines::decode, open_regular_file,
+        relative_paths::RelativePaths,
+    },
     memory,
 };
 
@@ -26,9 +29,6 @@ use crate::{
 const MAX_BYTES: u64 = 256 << 20;
 /// Bytes of memory that the tree of an XML file takes per byte of the file, at most.
 const BYTES_PER_BYTE: u64 = 128;
-/// Largest number of files that a scene may include, directly or through other files. A file counts as often as it is
-/// included.
-const MAX_INCLUDES: u32 = 1000;
 /// Largest number of attributes of an element.
 const MAX_ATTRIBUTES: u32 = 100;
 /// Largest number of XML namespaces of a file.
@@ -132,7 +132,7 @@ impl Document {
             by_id: HashMap::new(),
             notes: Vec::new(),
             open: Vec::new(),
-            includes: 0,
+            included_bytes: 0,
             count: Cell::new(0),
         };
         let mut root = Object {
@@ -217,8 +217,8 @@ struct Reader<'f> {
     notes: Vec<String>,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
-    /// Number of included files so far, counted with repetitions.
-    includes: u32,
+    /// Size of the included files so far; see [`count_included`].
+    included_bytes: u64,
     /// Number of objects so far.
     count: Cell<usize>,
 }
@@ -227,6 +227,9 @@ impl Reader<'_> {
     /// Reads an XML file and adds its objects to `scene`. `name` is that of an included file, empty for the scene.
     fn file(&mut self, path: &Path, name: &str, scene: &mut Object) -> Result<(), String> {
         let text = read_text(path)?;
+        if !self.open.is_empty() {
+            count_included(&mut self.included_bytes, text.len() as u64)?;
+        }
         let options = ParsingOptions {
             allow_dtd: false,
             ..ParsingOptions::default()
@@ -358,12 +361,6 @@ impl Reader<'_> {
 
     /// Reads an included file into `scene`. Fails if it is missing, includes itself, or there are too many.
     fn include(&mut self, name: &str, scene: &mut Object) -> Result<(), String> {
-        self.includes += 1;
-        if self.includes > MAX_INCLUDES {
-            return Err(format!(
-                "more than {MAX_INCLUDES} files are included; merge some"
-            ));
-        }
         let path = self.files.file(name)?;
         let shown = excerpt(name);
         if self.open.contains(&path) {

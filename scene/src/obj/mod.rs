@@ -24,7 +24,7 @@ use crate::{
     builder::geometry::{self, MeshBuilder, check_finite},
     color::linear_color,
     error::excerpt,
-    files::foreign::{LINES, POINT_CLOUD},
+    files::foreign::{FREE_FORMS, LINES, POINT_CLOUD},
     memory::{reserve_one, vec_with_capacity},
     model::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
@@ -163,6 +163,8 @@ struct ObjBuilder {
     faces: u64,
     /// Whether the file has lines.
     has_lines: bool,
+    /// Whether the file has free-form curves or surfaces.
+    has_free_forms: bool,
     /// Triangles of the current face, as corner indices; reused to save allocations.
     triangles: Vec<[usize; 3]>,
     /// Identities of the current face's vertices; reused to save allocations.
@@ -250,6 +252,7 @@ impl ObjBuilder {
             around: HashMap::new(),
             faces: 0,
             has_lines: false,
+            has_free_forms: false,
             triangles: Vec::new(),
             keys: Vec::new(),
             vertices: Vec::new(),
@@ -292,6 +295,7 @@ impl ObjBuilder {
             Statement::Smoothing(group) => self.smoothing = group,
             Statement::NotShown(kind) => {
                 self.has_lines |= matches!(kind, NotShown::Line);
+                self.has_free_forms |= matches!(kind, NotShown::CurveOrSurface);
                 let names = match kind {
                     NotShown::Line => ["line", "lines"],
                     NotShown::Point => ["point statement", "point statements"],
@@ -420,6 +424,7 @@ impl ObjBuilder {
         if self.faces == 0 {
             return Err(match self.positions.len() == 0 {
                 true => "has no faces, expected at least one triangle",
+                false if self.has_free_forms => FREE_FORMS,
                 false if self.has_lines => LINES,
                 false => POINT_CLOUD,
             }

@@ -84,7 +84,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         meshes: MeshFiles::default(),
         subdivided: 0,
         open: Vec::new(),
-        includes: 0,
+        included_bytes: 0,
     };
     converter.file(path).map_err(wrong)?;
     converter.finish_camera().map_err(wrong)?;
@@ -135,8 +135,8 @@ struct Converter {
     subdivided: usize,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
-    /// Number of included files so far, counted with repetitions.
-    includes: u32,
+    /// Size of the included files so far; see [`count_included`](crate::files::count_included).
+    included_bytes: u64,
 }
 
 impl Converter {

@@ -11,13 +11,15 @@ use super::{
     parameters::Parameters,
     tokens::{Token, Tokens, read_text},
 };
-use crate::{builder::transform::rotation, error::excerpt, files::display_path};
+use crate::{
+    builder::transform::rotation,
+    error::excerpt,
+    files::{count_included, display_path},
+};
 
 /// Last part of the error messages for scenes of pbrt-v3 and older.
 const OLD_VERSION: &str =
     "pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`";
-/// Largest number of files that a scene may include, counted with repetitions.
-const MAX_INCLUDES: u32 = 10_000;
 /// Largest depth of included files.
 const MAX_DEPTH: usize = 32;
 /// Largest number of default parameters for directives of one kind, because each directive copies them.
@@ -59,6 +61,9 @@ impl Converter {
     /// Reads a file of the scene. Fails with a message that names the line.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), String> {
         let text = read_text(path)?;
+        if !self.open.is_empty() {
+            count_included(&mut self.included_bytes, text.len() as u64)?;
+        }
         self.open.push(path.to_owned());
         let mut tokens = Tokens::new(&text);
         loop {
@@ -388,12 +393,6 @@ impl Converter {
 
     /// Reads an included file. Fails if it is missing, includes itself, or there are too many.
     fn include(&mut self, name: &str) -> Result<(), String> {
-        self.includes += 1;
-        if self.includes > MAX_INCLUDES {
-            return Err(format!(
-                "more than {MAX_INCLUDES} files are included; merge some"
-            ));
-        }
         let path = self.files.file(name)?;
         if self.open.contains(&path) {
             return Err(format!(

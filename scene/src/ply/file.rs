@@ -35,6 +35,8 @@ pub(crate) struct PlyFile<R> {
     pub(crate) has_face_attributes: bool,
     /// Whether faces have texture coordinates of their own.
     pub(crate) has_face_uvs: bool,
+    /// Whether the file has vertices and no faces.
+    pub(crate) is_point_cloud: bool,
     /// Whether vertices have at least one component of a normal.
     pub(crate) has_normals: bool,
     /// Whether vertices have at least one texture coordinate.
@@ -43,7 +45,7 @@ pub(crate) struct PlyFile<R> {
 
 impl<R: BufRead> PlyFile<R> {
     /// Reads and validates the header. [`PlyFile::read`] can then read the elements once. Fails if the header is
-    /// invalid or does not declare vertices and faces.
+    /// invalid or does not declare vertices.
     pub(crate) fn open(mut reader: R) -> Result<PlyFile<R>, String> {
         let (text, line_end) = header::text(&mut reader)?;
         let header = header::parsed(&text)?;
@@ -54,6 +56,7 @@ impl<R: BufRead> PlyFile<R> {
             images: header::images(&text),
             has_face_attributes: header::has_face_property(&header, &Face::OWN),
             has_face_uvs: header::has_face_property(&header, &["texcoord"]),
+            is_point_cloud: header::is_point_cloud(&header),
             has_normals: header::has_vertex_property(&header, &Vertex::NORMAL),
             has_uvs: header::has_vertex_property(&header, &Vertex::UV),
             header,

@@ -11,7 +11,7 @@ use super::element::{Face, Skipped};
 use crate::{
     error::excerpt,
     files::{
-        foreign::{POINT_CLOUD, SPLAT, UTF16_TEXT},
+        foreign::{SPLAT, UTF16_TEXT},
         lines::is_utf16,
     },
 };
@@ -139,8 +139,14 @@ fn is_splat(header: &Header) -> bool {
     (has("f_dc_0") && (has("rot_0") || has("scale_0") || has("opacity"))) || has("packed_position")
 }
 
-/// Fails for headers that the parser accepts but would read incorrectly or endlessly, or that lack usable vertices or
-/// faces.
+/// Returns whether a file has vertices and no faces.
+pub(super) fn is_point_cloud(header: &Header) -> bool {
+    let count = |name: &str| header.elements.get(name).map_or(0, |all| all.count);
+    count("vertex") > 0 && count("face") == 0 && count("tristrips") == 0
+}
+
+/// Fails for headers that the parser accepts but would read incorrectly or endlessly, or that lack usable vertices, or
+/// faces unless it is a point cloud.
 fn check(text: &str, header: &Header) -> Result<(), String> {
     let lines = |word| {
         text.lines()
@@ -182,12 +188,9 @@ fn check(text: &str, header: &Header) -> Result<(), String> {
         .into_iter()
         .filter_map(|name| header.elements.get_full(name))
         .peekable();
-    let vertex_count = header.elements.get("vertex").map_or(0, |all| all.count);
-    if vertex_count > 0 && shapes.clone().all(|(_, _, shape)| shape.count == 0) {
-        return Err(POINT_CLOUD.to_owned());
-    }
     let listed = |face: &ElementDef| Face::LISTS.iter().any(|name| known(face, name, true));
-    if shapes.peek().is_none() || !shapes.clone().all(|(_, _, face)| listed(face)) {
+    let has_faces = shapes.peek().is_some() && shapes.clone().all(|(_, _, face)| listed(face));
+    if !has_faces && !is_point_cloud(header) {
         return Err(
             "expected an element `face` with a list of whole numbers `vertex_indices`".to_owned(),
         );

@@ -23,10 +23,10 @@ use self::{
 use crate::{
     builder::geometry::{Corner, MeshBuilder, check_finite},
     color::linear_color,
-    files::{display_path, relative_paths::RelativePaths},
+    files::{display_path, foreign::NO_FACES, relative_paths::RelativePaths},
     memory::{reserve_one, vec_with_capacity},
     model::{
-        Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
+        Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon, strokes::Strokes,
         vertex_colors::vertex_color_material,
     },
     origin::Positions,
@@ -34,12 +34,37 @@ use crate::{
 };
 
 /// Reads a PLY file of `bytes` bytes as a model. `folder` is the folder of the file, where images that its header names
-/// are looked up.
+/// are looked up. The vertices of a file without faces become spheres with the diameter `width` in metres; see
+/// [`Model::add_strokes`].
 ///
-/// Fails with a one-line message, without the file's name, if the file is invalid or has no faces. An image that cannot
+/// Fails with a one-line message, without the file's name, if the file is invalid or has no vertices. An image that cannot
 /// be read is only a warning.
-pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Model, String> {
-    let mut file = PlyFile::open(reader)?;
+pub(crate) fn read(
+    reader: impl BufRead,
+    bytes: u64,
+    folder: &Path,
+    width: Option<f64>,
+) -> Result<Model, String> {
+    read_file(PlyFile::open(reader)?, bytes, folder, width)
+}
+
+/// Reads the meshes of a PLY file of `bytes` bytes without the images that its header names. Fails with a one-line
+/// message, without the file's name, if the file is invalid or has no faces.
+pub(crate) fn read_geometry(reader: impl BufRead, bytes: u64) -> Result<Model, String> {
+    let file = PlyFile::open(reader)?;
+    match file.is_point_cloud {
+        true => Err("is a point cloud, which has no faces; make a mesh of it".to_owned()),
+        false => read_file(file, bytes, Path::new(""), None),
+    }
+}
+
+/// Reads the elements of a PLY file; see [`read`].
+fn read_file(
+    mut file: PlyFile<impl BufRead>,
+    bytes: u64,
+    folder: &Path,
+    width: Option<f64>,
+) -> Result<Model, String> {
     let (vertices, triangles) = file.expected_counts(bytes);
     let when = |condition: bool, count: usize| if condition { count } else { 0 };
     let mut builder = PlyBuilder {
@@ -64,7 +89,15 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
         }
         Element::Face(face) => builder.face(face),
     })?;
-    let mut model = builder.model(&file.images, &mut RelativePaths::new(folder))?;
+    let (mut model, points) = match file.is_point_cloud {
+        true => builder.points()?,
+        false => {
+            let mut relative_paths = RelativePaths::new(folder);
+            let model = builder.model(&file.images, &mut relative_paths)?;
+            (model, Vec::new())
+        }
+    };
+    model.add_strokes(points, width)?;
     file.note_unused(&mut model);
     Ok(model)
 }
@@ -73,7 +106,11 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
 /// `mesh.attributes` is set. Fails with a one-line message, without the file's name.
 pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
     let mut at: Vec<Corner> = Vec::new();
-    PlyFile::open(reader)?.read(|element| match element {
+    let mut file = PlyFile::open(reader)?;
+    if file.is_point_cloud {
+        return Err(NO_FACES.to_owned());
+    }
+    file.read(|element| match element {
         Element::Vertex(vertex) => {
             if mesh.attributes {
                 reserve_one(&mut at)?;
@@ -304,6 +341,30 @@ impl PlyBuilder {
             16.0..256.0 => 255.0,
             _ => 65535.0,
         }
+    }
+
+    /// Makes a model without meshes, and points of all vertices. Fails if memory does not suffice.
+    fn points(self) -> Result<(Model, Vec<Strokes>), String> {
+        let white = self.white();
+        let mut vertices = self.shared.mesh(Vec::new(), white)?;
+        (vertices.normals, vertices.uvs) = (None, None);
+        let mut model = Model::default();
+        for left_out in vertices.normalize_attributes() {
+            model.note(format!("not used: {left_out} that are not finite"));
+        }
+        model.materials.push(match vertices.colors.is_some() {
+            true => vertex_color_material(),
+            false => ModelMaterial::default(),
+        });
+        let count = vertices.positions.len();
+        let mut segments = vec_with_capacity(count)?;
+        segments.extend((0..count as u32).map(|point| [point; 2]));
+        let points = Strokes {
+            vertices,
+            segments,
+            material: 0,
+        };
+        Ok((model, vec![points]))
     }
 
     /// Makes a model of everything received. `images` are the names of its images, which `relative_paths` looks up.

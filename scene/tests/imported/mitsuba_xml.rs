@@ -37,7 +37,7 @@ fn included_files_do_not_include_themselves() {
     let error = load(&[("scene.xml", outer), ("parts/ball.xml", circle)]).unwrap_err();
     assert!(error.contains("includes itself"), "{error}");
     refused("<include filename=\"../x.xml\"/>", "does not exist");
-    refused("<include filename=\"/etc/x.xml\"/>", "expected a file");
+    refused("<include filename=\"/etc/x.xml\"/>", "is an absolute path");
     refused("<include filename=\"none.xml\"/>", "does not exist");
 }
 
@@ -57,9 +57,24 @@ fn many_includes_end() {
         .collect();
     let error = load(&files).unwrap_err();
     assert!(
-        error.contains("more than 1000 files are included"),
+        error.contains("more than 32768 files, or 64 GiB, are included"),
         "{error}"
     );
+}
+
+#[test]
+fn more_than_ten_thousand_files_may_be_included() {
+    let included = "<include filename=\"part.xml\"/>".repeat(101);
+    let outer = format!("<scene>{included}</scene>");
+    let middle =
+        "<scene>".to_owned() + &"<include filename=\"ball.xml\"/>".repeat(101) + "</scene>";
+    let ball = format!("<scene>{BALL}</scene>");
+    let files = [
+        ("scene.xml", &*outer),
+        ("part.xml", &*middle),
+        ("ball.xml", &*ball),
+    ];
+    assert_eq!(load(&files).unwrap().spheres.len(), 101 * 101);
 }
 
 #[test]

@@ -428,3 +428,27 @@ fn curves_become_tubes_and_ribbons() {
         "found 0 normals, expected 2 for a ribbon",
     );
 }
+
+#[test]
+fn includes_are_limited_by_their_sizes() {
+    let outer = "WorldBegin\n".to_owned() + &"Include \"part.pbrt\"\n".repeat(101);
+    let part = "Include \"ball.pbrt\"\n".repeat(101);
+    let ball = "Shape \"sphere\"\n";
+    let files = [
+        ("scene.pbrt", &*outer),
+        ("part.pbrt", &*part),
+        ("ball.pbrt", ball),
+    ];
+    assert_eq!(load(&files).unwrap().spheres.len(), 101 * 101);
+    let part = part.repeat(4);
+    let files = [
+        ("scene.pbrt", &*outer),
+        ("part.pbrt", &*part),
+        ("ball.pbrt", "\n"),
+    ];
+    let error = load(&files).unwrap_err();
+    assert!(
+        error.contains("more than 32768 files, or 64 GiB, are included; merge some"),
+        "{error}"
+    );
+}

@@ -4,6 +4,7 @@
 mod gltf;
 
 mod animations;
+mod bounds;
 mod cameras;
 mod containers;
 mod extensions;

@@ -5,7 +5,7 @@ use std::fs;
 use glam::Vec3;
 use serde_json::json;
 
-use crate::{TRIANGLE, assert_triangles, folder, gltf::Gltf, scene_of, textured, triangles};
+use crate::{TRIANGLE, assert_triangles, folder, gltf::Gltf, load, scene_of, textured, triangles};
 
 #[test]
 fn node_transforms_are_relative_to_the_parent() {
@@ -206,4 +206,25 @@ fn meshes_outside_of_an_empty_default_scene_are_shown() {
             "{found:?}"
         );
     }
+}
+
+#[test]
+fn a_node_with_several_parents_is_shown_below_the_first() {
+    let mut model = Gltf::triangle();
+    model.json["nodes"] = json!([
+        { "children": [1, 2] },
+        { "children": [3], "translation": [10, 0, 0] },
+        { "children": [3, 0], "translation": [0, 10, 0] },
+        { "mesh": 0 },
+    ]);
+    model.json["scenes"] = json!([{ "nodes": [0] }]);
+    let scene = load(&model.write("several_parents"));
+    let moved = TRIANGLE.map(|triangle| triangle.map(|[x, y, z]| [x + 10.0, y, z]));
+    assert_triangles(&scene, &moved);
+    let note = "shown below one of its parents only: 2 nodes with several parents";
+    assert!(
+        scene.notes.iter().any(|found| found.ends_with(note)),
+        "{:?}",
+        scene.notes
+    );
 }

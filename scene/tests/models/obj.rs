@@ -49,7 +49,8 @@ fn an_obj_model_has_the_materials_of_its_library() {
             "v 0 0 nan",
             "line 1: vertex 1 is [0, 0, NaN], expected finite numbers",
         ),
-        ("v 0 0 0", "has no faces"),
+        ("v 0 0 0", "is a point cloud"),
+        ("vn 0 0 1", "has no faces"),
         ("v 0 0 0\nf 1 1 1", "has no triangle with an area"),
     ] {
         fs::write(&path, line).unwrap();

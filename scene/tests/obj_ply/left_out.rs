@@ -101,23 +101,22 @@ fn files_of_other_kinds_are_named_with_the_remedy() {
         "property float z\n",
         "property float z\nproperty float f_dc_0\nproperty float opacity\nproperty float rot_0\n",
     );
-    let no_faces = "element face 0\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n";
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
-    let point_cloud = "is a point cloud, which has no faces; make a mesh of it";
+    let point_cloud = "is a point cloud in a format that is not read; convert it to PLY";
     let gaussians = "is a Gaussian splat, which has no surfaces";
     let pointer = "is a Git LFS pointer instead of the file itself; run `git lfs pull`";
     for (name, content, expected) in [
-        (
-            "points.ply",
-            format!("{points}end_header\n0 0 0\n"),
-            point_cloud,
-        ),
-        ("no_faces.ply", format!("{points}{no_faces}"), point_cloud),
         ("points.obj", "v 0 0 0\nv 1 0 0\n".to_owned(), point_cloud),
         (
             "lines.obj",
             "v 0 0 0\nv 1 0 0\nl 1 2\n".to_owned(),
             "has lines and no faces; export it as glTF",
+        ),
+        (
+            "surface.obj",
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\ncstype bezier\ndeg 1 1\nsurf 0 1 0 1 1 2 3\nend\n"
+                .to_owned(),
+            "has free-form curves or surfaces and no faces; convert them to a mesh",
         ),
         (
             "splat.ply",

@@ -7,6 +7,7 @@ mod features;
 mod forgiving;
 mod left_out;
 mod materials;
+mod points;
 
 use std::{
     fs,
@@ -245,7 +246,7 @@ fn textures_with_foreign_paths_are_found() {
         ("maps\\BRICK.tga", true),
         ("textures/tile.bmp", true),
         ("textures/brick.tga", false),
-        ("../names/Maps/brick.tga", false),
+        ("../names/Maps/brick.tga", true),
         ("C:\\Users\\me\\..", false),
     ] {
         fs::write(folder.join("M.mtl"), format!("newmtl m\nmap_Kd {name}\n")).unwrap();
