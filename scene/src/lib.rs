@@ -122,12 +122,14 @@
 //! ozone.
 //!
 //! From an EXR file the first layer with `R`, `G` and `B` is used. Without one, `Y`, channels such as `beauty.R`, or
-//! the only channel is used. An HDR file may start at any corner and may be in XYZ. Its `EXPOSURE` is ignored.
+//! the only channel is used. Luminance and chroma (`Y`, `RY`, `BY`) become colors. An HDR file may start at any corner and
+//! may be in XYZ. Its `EXPOSURE` is ignored.
 //!
 //! In an environment map, u grows from left to right and v from top to bottom, both from 0 to 1. The point (u, v)
 //! shows the direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv). The centre is +z, u = 1/4 is +x and u = 3/4 is −x.
-//! Values belong to pixel centres and are interpolated bilinearly. Values below 0 are treated as 0. Infinite values,
-//! NaN, and scaled values of 2²⁴ or more are errors.
+//! Values belong to pixel centres and are interpolated bilinearly. Values below 0 are treated as 0, and infinite ones as
+//! 65504. NaN and scaled values of 2²⁴ or more are errors. An EXR file whose attribute `envmap` says that it is a cube map
+//! has six squares below each other, in the directions +x, −x, +y, −y, +z and −z.
 //!
 //! Distant light is often brighter than a film can store: the disk of the sun has a radiance of about 10⁷. Where it is
 //! seen directly, or only through mirrors and clear glass, each channel is clamped to 16,384. Surfaces receive its full
@@ -188,7 +190,7 @@
 //! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
 //! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes; `"all"` plays all of them | all |
 //! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
-//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8; spheres stay round where `scale` stretches | 1/200 of the diagonal of the model's bounding box |
+//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF or PLY file, before `scale`, above 0 and up to 1e8; spheres stay round where `scale` stretches | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
@@ -265,6 +267,8 @@
 //! - An image that cannot be read is left out. [`Scene::notes`] names it and the materials that are shown without it.
 //! - [`LoadOptions::variant`] selects a material variant (`KHR_materials_variants`). Without one, the default materials
 //!   are shown.
+//!
+//! **Points of PLY.** A PLY file without faces is a point cloud. Its points become spheres, like those of glTF.
 //!
 //! **Materials of PLY.** A PLY file shows its vertex colors (`red`, `r`, `diffuse_red`, `color_0` and so on), or else
 //! its face colors. If its header names images

@@ -26,7 +26,7 @@ pub struct LoadOptions {
     /// Time in seconds at which the animations of a glTF file are shown; `None` for the rest pose. Before its first and
     /// after its last keyframe, an animated property keeps the value of that keyframe.
     pub time: Option<f64>,
-    /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF file, above 0 and up to
+    /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF or PLY file, above 0 and up to
     /// 1e8. `None` for 1/200 of the diagonal of the model's bounding box.
     pub line_width: Option<f64>,
     /// Names with the values that replace `$name` in a Mitsuba scene, instead of those of its elements `<default>`. It is

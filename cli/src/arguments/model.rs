@@ -32,8 +32,8 @@ pub(super) struct ModelArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Model")]
     time: Option<f64>,
 
-    /// Diameter in metres of the tubes and spheres that show lines and points of a glTF file, such as --line-width 0.01
-    /// [default: 1/200 of the size of the model]
+    /// Diameter in metres of the tubes and spheres that show lines and points of a glTF or PLY file, such as --line-width
+    /// 0.01 [default: 1/200 of the size of the model]
     #[arg(long, value_name = "METRES", value_parser = line_width, help_heading = "Model")]
     line_width: Option<f64>,
 

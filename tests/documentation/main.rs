@@ -1,4 +1,8 @@
-//! Tests of the Markdown files: links, their anchors, and the files that the guides name exist.
+//! Tests of the Markdown files: links, their anchors, and the files that the guides name exist, and pages agree with the
+//! code.
+
+mod foreign_scenes;
+mod scene_format;
 
 use std::{
     collections::HashSet,
@@ -168,6 +172,7 @@ fn guides_name_files_that_exist() {
         "CONTRIBUTING.md",
         "docs/using.md",
         "docs/internals.md",
+        "docs/foreign-scenes.md",
     ];
     let mut missing = Vec::new();
     for guide in guides {
