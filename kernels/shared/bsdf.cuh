@@ -52,10 +52,10 @@ inline BsdfSample bsdf_sample(const f32 *tables, const Bsdf &bsdf, Vec3 normal, 
         return {next.direction, weight, next.cosine * INV_PI, 1.0f, 1.0f};
     }
     SampledDirection way = HAS(LAYERED) && bsdf.kind == LAYERED
-                               ? sample_layers(bsdf, normal, to_eye, choice, u, v)
+                               ? sample_layers(tables, bsdf, normal, to_eye, choice, u, v)
                            : HAS(EXTENDED) && bsdf.kind == EXTENDED
-                               ? sample_extended(bsdf, normal, to_eye, choice, u, v)
-                               : sample_rough(bsdf, normal, to_eye, choice, u, v);
+                               ? sample_extended(tables, bsdf, normal, to_eye, choice, u, v)
+                               : sample_rough(tables, bsdf, normal, to_eye, choice, u, v);
     BsdfValue value = bsdf_value(tables, bsdf, normal, to_eye, way.direction);
     bool leaves = dot(normal, way.direction) * way.side > 0.0f && value.pdf > 0.0f;
     Vec3 weight = leaves ? value.color * (value.scale / value.pdf) : Vec3{0.0f, 0.0f, 0.0f};

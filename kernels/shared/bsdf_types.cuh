@@ -29,11 +29,10 @@ struct Bsdf {
     f32 metallic;
     f32 film, film_ior, film_thickness;
     Vec3 film_added, film_again, film_again_behind;
-    f32 film_transmittance;
     Vec3 behind, sheen;
     f32 sheen_strength, sheen_alpha;
     u32 sheen_table;
-    f32 sheen_transmittance;
+    f32 sheen_transmittance, sheen_factor;
     f32 behind_cumulative, sheen_cumulative;
 };
 

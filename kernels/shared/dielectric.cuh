@@ -5,6 +5,7 @@
 #include "facets.cuh"
 #include "material.cuh"
 #include "microfacet.cuh"
+#include "sampler.cuh"
 #include "thin_film.cuh"
 
 // Only the kernel variant for coated glass contains the code for light that meets a coat from inside.
@@ -85,8 +86,9 @@ inline f32 part_below_coat(const f32 *tables, const Bsdf &bsdf, f32 cos_eye, f32
     return 1.0f - through * (1.0f - back * factors);
 }
 
+// `once` is the BSDF times the cosine for light that one facet scatters, and `pdf` that of sampling it this way.
 struct GlassFacets {
-    f32 once, seen;
+    f32 once, pdf;
 };
 
 inline GlassFacets glass_facets(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light,
@@ -112,8 +114,9 @@ inline GlassFacets glass_facets(const f32 *tables, const Bsdf &bsdf, Vec3 normal
     }
     f32 lit = facet_shadowing(bsdf, normal, to_eye, to_light, depth);
     f32 once = seen * lit;
+    f32 pdf = bsdf.lost_ratio > 0.0f ? once : seen;
     if (inside_coat) once *= passed;
-    return {once, seen};
+    return {once, pdf};
 }
 
 inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
@@ -124,33 +127,60 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 depth = reflects ? cos_light : -cos_light;
     f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
     GlassFacets facets = glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
-    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * facets.once, facets.seen};
+    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * facets.once, facets.pdf};
     u32 function = bends ? 1 - bsdf.back : bsdf.back;
     f32 lost = reflects ? bsdf.lost_ratio : bsdf.lost_ratio_behind;
     f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
     f32 spread = part * depth * INV_PI;
     f32 again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    f32 pdf = facets.pdf + again;
     if (meets_coat_from_inside(bsdf) && !reflects) {
         f32 mean = mean_coat_above_glass(tables, bsdf);
         again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
-    return {bsdf.color, squeezed * (facets.once + again), (1.0f - bsdf.lost) * facets.seen + bsdf.lost * spread};
+    return {bsdf.color, squeezed * (facets.once + again), pdf};
 }
 
-inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
-    if (choice < bsdf.lost) {
-        f32 side = choice < bsdf.lost * bsdf.transmitted_share ? -1.0f : 1.0f;
-        return {sample_cosine(normal * side, u, v).direction, side};
-    }
+// The direction comes from a hash of the random numbers that have chosen a facet before. Those of facets whose light is
+// blocked are not uniform, and their hash is.
+inline SampledDirection sample_again(const f32 *tables, const Bsdf &bsdf, Vec3 normal, f32 choice, f32 u, f32 v) {
+    f32 side = choice < bsdf.transmitted_share ? -1.0f : 1.0f;
+    bool bends = side < 0.0f && (bsdf.flags & THIN) == 0;
+    u32 function = bends ? 1 - bsdf.back : bsdf.back;
+    u32 key = hash((u32)(v * 16777216.0f) ^ hash((u32)(u * 16777216.0f)));
+    f32 place = unit(key) + 0.5f / 16777216.0f;
+    f32 cos2 = sample_directional(tables, bsdf.table, function, bsdf.alpha, place);
+    Pair turn = sin_cos_turns(unit(hash(key)));
+    f32 radius = sqrtf(max_f32(0.0f, 1.0f - cos2));
+    Vec3 local = {radius * turn.y, radius * turn.x, sqrtf(cos2)};
+    return {normalize(local_to_world(normal * side, local)), side};
+}
+
+// The light of a facet of compensated glass leaves with the probability `lit` that other facets do not block it, and
+// otherwise goes to the compensating lobe. The weights of samples are then all the same: a path in glass of a high index
+// meets the surface some hundred times, and the product of varying weights would have a mean that hardly any path has.
+inline SampledDirection sample_rough(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u,
+                                     f32 v) {
+    bool conducts = bsdf.kind == ROUGH_CONDUCTOR;
+    if (conducts && choice < bsdf.lost) return {sample_cosine(normal, u, v).direction, 1.0f};
     Vec3 facet = sample_facet(bsdf, normal, to_eye, u, v);
-    f32 cos_in = dot(facet, to_eye);
     Vec3 mirrored = reflect(-to_eye, facet);
-    if (bsdf.kind != ROUGH_CONDUCTOR) {
-        Fresnel split = fresnel(cos_in, bsdf.eta);
-        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * reflected_part(bsdf, cos_in, split)) {
-            if ((bsdf.flags & THIN) != 0) return {mirrored - normal * (2.0f * dot(normal, mirrored)), -1.0f};
-            return {refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out), -1.0f};
-        }
+    if (conducts) return {mirrored, 1.0f};
+    f32 cos_in = dot(facet, to_eye);
+    Fresnel split = fresnel(cos_in, bsdf.eta);
+    f32 part = reflected_part(bsdf, cos_in, split);
+    SampledDirection once = {mirrored, 1.0f};
+    f32 rest = share(choice, part);
+    if (choice >= part) {
+        bool thin = (bsdf.flags & THIN) != 0;
+        rest = share(choice - part, 1.0f - part);
+        once.side = -1.0f;
+        once.direction = thin ? mirrored - normal * (2.0f * dot(normal, mirrored))
+                              : refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out);
     }
-    return {mirrored, 1.0f};
+    if (bsdf.lost_ratio <= 0.0f) return once;
+    f32 depth = dot(normal, once.direction) * once.side;
+    f32 lit = depth > 0.0f ? facet_shadowing(bsdf, normal, to_eye, once.direction, depth) : 0.0f;
+    if (rest < lit) return once;
+    return sample_again(tables, bsdf, normal, share(rest - lit, 1.0f - lit), u, v);
 }

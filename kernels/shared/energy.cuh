@@ -29,6 +29,17 @@ inline f32 hemispherical(const f32 *tables, u32 table, u32 mean, f32 alpha) {
     return at[0] + (at[ROW] - at[0]) * row.weight;
 }
 
+inline f32 sample_directional(const f32 *tables, u32 table, u32 function, f32 alpha, f32 u) {
+    Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), ROUGHNESSES);
+    Place column = table_place(u, QUANTILES);
+    u32 first = table + row.lower * ROW + 2 * COSINES + MEANS;
+    const f32 *at = tables + (first + function * QUANTILES + column.lower);
+    const f32 *below = at + ROW;
+    f32 upper = at[0] + (at[1] - at[0]) * column.weight;
+    f32 lower = below[0] + (below[1] - below[0]) * column.weight;
+    return upper + (lower - upper) * row.weight;
+}
+
 inline f32 anisotropic_directional(const f32 *tables, u32 table, u32 function, f32 alpha_x, f32 alpha_y, f32 along2,
                                    f32 cosine) {
     Place x = table_place(sqrtf(max_f32(alpha_x, 0.0f)), ANISOTROPIC_ROUGHNESSES);

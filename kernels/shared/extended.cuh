@@ -32,6 +32,20 @@ inline f32 base_transmittance(const Bsdf &bsdf, f32 cosine, f32 lost, f32 at_gra
     return 1.0f - (reflected + (filmed - reflected) * bsdf.film);
 }
 
+// The nodes and weights are those of Gaussian quadrature over cosines weighted by the cosine.
+inline f32 mean_base_transmittance(const f32 *tables, const Bsdf &bsdf) {
+    f32 sum = 0.0f;
+#pragma unroll 1
+    for (u32 number = 0; number < 3; number++) {
+        f32 cosine = number == 0 ? 0.21234054f : number == 1 ? 0.59053313f : 0.91141204f;
+        f32 weight = number == 0 ? 0.13965396f : number == 1 ? 0.45848221f : 0.40186383f;
+        f32 lost = facet_energy(tables, bsdf, LOST, 0.5f, cosine);
+        f32 at_grazing = facet_energy(tables, bsdf, GRAZING, 0.5f, cosine);
+        sum = sum + weight * base_transmittance(bsdf, cosine, lost, at_grazing);
+    }
+    return sum;
+}
+
 inline Vec3 facet_reflectance(const Bsdf &bsdf, f32 cosine, f32 grazing) {
     Vec3 at_horizon = {bsdf.f90, bsdf.f90, bsdf.f90};
     Vec3 plain = bsdf.f0 + (at_horizon - bsdf.f0) * grazing;
@@ -73,6 +87,8 @@ inline void resolve_film(Bsdf &bsdf, f32 lost, f32 mean_lost) {
     Pair z = again_with_film(towards_eye.z, here.z, there.z, transmitted * (1.0f - bsdf.film_added.z));
     bsdf.film_again = {x.x, y.x, z.x};
     bsdf.film_again_behind = {x.y, y.y, z.y};
+    Vec3 behind = bsdf.film_again_behind * there;
+    bsdf.transmitted_share = share(behind.x + behind.y + behind.z, towards_eye.x + towards_eye.y + towards_eye.z);
 }
 
 inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
@@ -97,12 +113,9 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
     resolve_coat_and_glass(tables, bsdf, material, lost, mean_lost, cos_eye, cos_coat, front);
 
     f32 even = (1.0f - material.metallic) * (1.0f - material.transmission);
-    bsdf.film_transmittance = base_transmittance(bsdf, cos_eye, energy.lost, energy.at_grazing);
-    f32 entered = share(bsdf.film_transmittance, mean_entered);
     f32 mean_through = mean_entered;
     if (bsdf.film > 0.0f) {
-        entered = 1.0f;
-        mean_through = bsdf.film_transmittance;
+        mean_through = mean_base_transmittance(tables, bsdf);
         Vec3 white = {1.0f, 1.0f, 1.0f};
         Vec3 mean = bsdf.color + (white - bsdf.color) * (1.0f / 21.0f);
         Vec3 film = film_reflectance(0.7f, bsdf.film_ior, bsdf.film_thickness, bsdf.color);
@@ -113,7 +126,8 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
         bsdf.multiple_scattering = again * (material.metallic * share(energy.lost, energy.mean_lost));
     }
     if (bsdf.film > 0.0f && bsdf.glass > 0.0f) resolve_film(bsdf, lost, mean_lost);
-    f32 through = even * entered;
+    f32 entered = base_transmittance(bsdf, cos_eye, energy.lost, energy.at_grazing);
+    f32 through = even * share(entered, mean_through);
     bsdf.diffuse = bsdf.color * (through * (1.0f - material.diffuse_transmission));
     bsdf.behind = material.diffuse_transmission_color * (through * material.diffuse_transmission);
 
@@ -124,6 +138,9 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
     bsdf.sheen_table = material.sheen_table;
     bsdf.sheen_transmittance =
         inside || bsdf.sheen_strength <= 0.0f ? 1.0f : sheen_transmittance(tables, bsdf, cos_eye);
+    bsdf.sheen_factor = inside || bsdf.sheen_strength <= 0.0f
+                            ? 1.0f
+                            : sheen_factor(tables, bsdf, cos_eye, bsdf.sheen_transmittance);
 
     Vec3 filmed = facet_reflectance(bsdf, cos_eye, schlick(cos_eye));
     f32 facets = bsdf.film > 0.0f ? max_component(filmed) * (1.0f - energy.lost)
@@ -146,6 +163,11 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
                                     : coat_over_base(tables, bsdf, mean_entered);
         bsdf.diffuse = bsdf.diffuse * over;
         bsdf.behind = bsdf.behind * over;
+    }
+    if (!inside && bsdf.sheen_strength > 0.0f) {
+        f32 over = sheen_over_base(tables, bsdf, mean_through);
+        bsdf.diffuse = bsdf.diffuse * over;
+        bsdf.behind = bsdf.behind * (thin ? over : bsdf.sheen_transmittance);
     }
 }
 
@@ -179,19 +201,19 @@ inline BsdfValue filmed_glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 no
     f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
     GlassFacets facets = glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
     Vec3 color = film_tint(bsdf, normal, to_eye, to_light) * (squeezed * facets.once);
-    if (bsdf.lost_ratio <= 0.0f) return {color, 1.0f, facets.seen};
-    f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
+    if (bsdf.lost_ratio <= 0.0f) return {color, 1.0f, facets.pdf};
     Vec3 factor = reflects ? bsdf.film_again : bsdf.film_again_behind;
     u32 function = bends ? 1 - bsdf.back : bsdf.back;
     f32 lost = directional(tables, bsdf.table, function, bsdf.alpha, depth);
     f32 by_mirrors = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, depth);
+    f32 spread = depth * INV_PI;
+    Vec3 again = factor * lost_with_film(bsdf, lost, by_mirrors) * spread;
+    f32 pdf = facets.pdf + (again.x + again.y + again.z) * (1.0f / 3.0f);
     if (meets_coat_from_inside(bsdf) && !reflects) {
         f32 mean = mean_coat_above_glass(tables, bsdf);
-        factor = factor * share(coat_transmittance(tables, bsdf, depth), mean);
+        again = again * share(coat_transmittance(tables, bsdf, depth), mean);
     }
-    f32 spread = depth * INV_PI;
-    Vec3 again = factor * lost_with_film(bsdf, lost, by_mirrors) * (squeezed * spread);
-    return {color + again, 1.0f, (1.0f - bsdf.lost) * facets.seen + bsdf.lost * (part * spread)};
+    return {color + again * squeezed, 1.0f, pdf};
 }
 
 inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
@@ -210,31 +232,21 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
     f32 lost = facet_energy(tables, bsdf, LOST, along2, depth);
     f32 at_grazing = facet_energy(tables, bsdf, GRAZING, along2, depth);
     f32 entered = base_transmittance(bsdf, depth, lost, at_grazing);
-    if (bsdf.film > 0.0f) entered = min_f32(entered, bsdf.film_transmittance);
     f32 spread = depth * INV_PI;
-    Vec3 color = {0.0f, 0.0f, 0.0f}, evenly = {0.0f, 0.0f, 0.0f};
+    Vec3 color = {0.0f, 0.0f, 0.0f}, evenly;
     f32 pdf;
     if (reflects) {
         Vec3 half_here = in_frame(normal, bsdf.tangent, half);
         f32 seen = 0.25f * anisotropic_density(eye, half_here, bsdf.alpha_along, bsdf.alpha);
         f32 lit = anisotropic_shadowing(eye, light, bsdf.alpha_along, bsdf.alpha, true);
-        color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
-        if (coated) {
-            color = color + bsdf.multiple_scattering * (lost * spread);
-            evenly = bsdf.diffuse * (entered * spread);
-        } else {
-            evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
-        }
+        color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit) +
+                bsdf.multiple_scattering * (lost * spread);
+        evenly = bsdf.diffuse * (entered * spread);
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +
               (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     } else {
         f32 squeezed = thin ? 1.0f : bsdf.eta * bsdf.eta;
-        Vec3 behind = bsdf.behind * (entered * spread * squeezed);
-        if (coated) {
-            evenly = behind;
-        } else {
-            color = color + behind;
-        }
+        evenly = bsdf.behind * (entered * spread * squeezed);
         pdf = (bsdf.behind_cumulative - bsdf.diffuse_cumulative) * spread;
     }
     if (bsdf.glass > 0.0f) {
@@ -249,11 +261,12 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
         bool inside = max_component(bsdf.sheen) <= 0.0f;
         bool light_outside = reflects ? !inside : thin || inside;
         f32 other = light_outside ? sheen_transmittance(tables, bsdf, depth) : 1.0f;
-        color = color * min_f32(bsdf.sheen_transmittance, other);
-        if (!reflects) evenly = evenly * min_f32(bsdf.sheen_transmittance, other);
+        bool twice = light_outside && !inside;
+        f32 passed = twice ? bsdf.sheen_factor * sheen_factor(tables, bsdf, depth, other)
+                           : bsdf.sheen_transmittance * other;
+        color = color * passed;
+        evenly = evenly * other;
         if (reflects && !inside) {
-            f32 mean = mean_sheen_transmittance(tables, bsdf);
-            evenly = evenly * (bsdf.sheen_transmittance * share(other, mean));
             Vec3 across = cross(normal, half);
             f32 fibres = sheen_value(cos_eye, cos_light, dot(across, across), bsdf.sheen_alpha);
             f32 scale = min_f32(sheen_scale(tables, bsdf, cos_eye), sheen_scale(tables, bsdf, cos_light));
@@ -267,10 +280,11 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
     return {color + evenly, 1.0f, pdf};
 }
 
-inline SampledDirection sample_extended(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+inline SampledDirection sample_extended(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice,
+                                        f32 u, f32 v) {
     if (choice >= bsdf.sheen_cumulative) {
         choice = share(choice - bsdf.sheen_cumulative, 1.0f - bsdf.sheen_cumulative);
-        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+        return sample_rough(tables, bsdf, normal, to_eye, choice, u, v);
     }
     if (choice >= bsdf.behind_cumulative) {
         f32 cosine = 1.0f - u;

@@ -163,10 +163,11 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
     return {color, 1.0f, pdf};
 }
 
-inline SampledDirection sample_layers(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+inline SampledDirection sample_layers(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice,
+                                      f32 u, f32 v) {
     if (choice >= bsdf.diffuse_cumulative) {
         choice = share(choice - bsdf.diffuse_cumulative, 1.0f - bsdf.diffuse_cumulative);
-        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+        return sample_rough(tables, bsdf, normal, to_eye, choice, u, v);
     }
     if (choice >= bsdf.facets_cumulative) return {sample_cosine(normal, u, v).direction, 1.0f};
     bool coat = choice < bsdf.coat_probability;

@@ -39,7 +39,8 @@ struct alignas(16) Material {
     f32 weight;
     u32 first;
     u32 second;
-    u32 padding[2];
+    u32 red_table;
+    u32 blue_table;
 };
 
 inline Vec3 reflect(Vec3 direction, Vec3 normal) {
@@ -92,21 +93,26 @@ inline f32 dispersed_ior(const Material &material, u32 channel) {
     return min_f32(max_f32(ior, 0.1f), 1.0f - WEAKEST_REFRACTION);
 }
 
+inline u32 dispersed_table(const Material &material, u32 channel) {
+    return channel == 0 ? material.red_table : channel == 1 ? material.table : material.blue_table;
+}
+
 struct ChosenChannel {
     Vec3 throughput;
-    f32 ior, choice;
+    u32 channel;
+    f32 choice;
 };
 
-inline ChosenChannel choose_channel(const Material &material, Vec3 throughput, f32 choice) {
+inline ChosenChannel choose_channel(Vec3 throughput, f32 choice) {
     u32 red = throughput.x > 0.0f ? 1 : 0, green = throughput.y > 0.0f ? 1 : 0, blue = throughput.z > 0.0f ? 1 : 0;
     u32 count = red + green + blue;
     f32 place = choice * (f32)count;
     u32 chosen = (u32)place;
     f32 rest = count > 1 ? place - (f32)chosen : choice;
     f32 scale = (f32)count;
-    if (red == 1 && chosen == 0) return {{throughput.x * scale, 0.0f, 0.0f}, dispersed_ior(material, 0), rest};
-    if (green == 1 && chosen == red) return {{0.0f, throughput.y * scale, 0.0f}, dispersed_ior(material, 1), rest};
-    return {{0.0f, 0.0f, throughput.z * scale}, dispersed_ior(material, 2), rest};
+    if (red == 1 && chosen == 0) return {{throughput.x * scale, 0.0f, 0.0f}, 0, rest};
+    if (green == 1 && chosen == red) return {{0.0f, throughput.y * scale, 0.0f}, 1, rest};
+    return {{0.0f, 0.0f, throughput.z * scale}, 2, rest};
 }
 
 struct ChosenMaterial {

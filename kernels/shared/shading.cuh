@@ -232,9 +232,10 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
         tangent = tangent_at(direction, surface.shading);
         along2 = along_tangent(in_frame(surface.shading, tangent, -vertex.ray.direction));
         if (material.dispersion > 0.0f && material.transmission > 0.0f) {
-            ChosenChannel chosen = choose_channel(material, vertex.throughput.rgb, choice.y);
+            ChosenChannel chosen = choose_channel(vertex.throughput.rgb, choice.y);
             vertex.throughput.rgb = chosen.throughput;
-            material.ior = chosen.ior;
+            material.table = dispersed_table(material, chosen.channel);
+            material.ior = dispersed_ior(material, chosen.channel);
             choice.y = chosen.choice;
         }
     }

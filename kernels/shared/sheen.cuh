@@ -1,5 +1,6 @@
 // Sheen: the reflection of cloth fibres that stand on a surface. Twin: src/shading/sheen.rs.
 #include "bsdf_types.cuh"
+#include "dielectric.cuh"
 #include "energy.cuh"
 #include "math.cuh"
 
@@ -39,6 +40,17 @@ inline f32 sheen_transmittance(const f32 *tables, const Bsdf &bsdf, f32 cosine) 
     return 1.0f - bsdf.sheen_strength * min_f32(reflected, 1.0f);
 }
 
-inline f32 mean_sheen_transmittance(const f32 *tables, const Bsdf &bsdf) {
-    return 1.0f - bsdf.sheen_strength * hemispherical(tables, bsdf.sheen_table, SHEEN_BOUNDED, bsdf.sheen_alpha);
+inline f32 sheen_factor(const f32 *tables, const Bsdf &bsdf, f32 cosine, f32 transmittance) {
+    f32 reflected = below_coat(tables, bsdf.sheen_table, alpha_below_coat(bsdf), bsdf.sheen_alpha, cosine);
+    f32 passed = 1.0f - bsdf.sheen_strength * reflected;
+    return share(transmittance, sqrtf(max_f32(passed, 0.0f)));
+}
+
+inline f32 sheen_over_base(const f32 *tables, const Bsdf &bsdf, f32 mean_entered) {
+    f32 alpha = alpha_below_coat(bsdf);
+    f32 mean = hemispherical(tables, bsdf.sheen_table, SHEEN_BOUNDED, bsdf.sheen_alpha);
+    f32 both = bsdf.boundary_f0 * mean_below_coat(tables, bsdf.sheen_table, 0, alpha, bsdf.sheen_alpha) +
+               bsdf.boundary_f90 * mean_below_coat(tables, bsdf.sheen_table, 1, alpha, bsdf.sheen_alpha);
+    f32 reflected = bsdf.sheen_strength * (mean - both);
+    return share(bsdf.sheen_transmittance, 1.0f - share(reflected, mean_entered));
 }

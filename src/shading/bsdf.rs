@@ -120,13 +120,13 @@ pub(crate) fn unresolved_bsdf(material: &Material, front: bool) -> Bsdf {
         film_added: Vec3::ZERO,
         film_again: Vec3::ZERO,
         film_again_behind: Vec3::ZERO,
-        film_transmittance: 0.0,
         behind: Vec3::ZERO,
         sheen: Vec3::ZERO,
         sheen_strength: 0.0,
         sheen_alpha: 0.0,
         sheen_table: 0,
         sheen_transmittance: 0.0,
+        sheen_factor: 0.0,
         behind_cumulative: 0.0,
         sheen_cumulative: 0.0,
     }
@@ -197,9 +197,9 @@ pub fn bsdf_sample(
         return sample_diffuse(bsdf.color, normal, u, v);
     }
     let (direction, side) = match bsdf.kind {
-        LAYERED => sample_layers(bsdf, normal, to_eye, choice, u, v),
-        EXTENDED => sample_extended(bsdf, normal, to_eye, choice, u, v),
-        _ => sample_rough(bsdf, normal, to_eye, choice, u, v),
+        LAYERED => sample_layers(tables, bsdf, normal, to_eye, choice, u, v),
+        EXTENDED => sample_extended(tables, bsdf, normal, to_eye, choice, u, v),
+        _ => sample_rough(tables, bsdf, normal, to_eye, choice, u, v),
     };
     let value = bsdf_value(tables, bsdf, normal, to_eye, direction);
     // A direction on the wrong side would meet other facets first; it is rejected.

@@ -100,8 +100,6 @@ pub struct Bsdf {
     pub film_again: Vec3,
     /// Factor per channel of the light that several filmed facets of glass transmit.
     pub film_again_behind: Vec3,
-    /// Fraction of the energy towards `to_eye` that the boundary below a thin film transmits into the diffuse base.
-    pub film_transmittance: f32,
     /// Color of the diffuse transmission of an extended material, with the factors of `diffuse`.
     pub behind: Vec3,
     /// Color of the sheen of an extended material, 0..=1 per channel; 0 inside glass.
@@ -114,6 +112,9 @@ pub struct Bsdf {
     pub sheen_table: u32,
     /// Fraction of the energy towards `to_eye` that the sheen lets pass to the layers below.
     pub sheen_transmittance: f32,
+    /// Factor of `to_eye` for light that facets below the sheen scatter, see
+    /// [`sheen_factor`](crate::shading::bsdf::sheen::sheen_factor).
+    pub sheen_factor: f32,
     /// Cumulative probability of sampling the lobes of `diffuse_cumulative` or the diffuse transmission.
     pub behind_cumulative: f32,
     /// Cumulative probability of sampling the lobes of `behind_cumulative` or the sheen; glass takes the rest.

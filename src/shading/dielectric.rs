@@ -6,12 +6,14 @@
 use glam::Vec3;
 
 use crate::{
-    math::{INV_PI, dot, max_f32, min_f32},
+    math::{INV_PI, dot, local_to_world, max_f32, min_f32, normalize, sin_cos_turns, truncated},
+    sampler::{hash, unit},
     shading::{
         bsdf::facets::{facet_density, facet_shadowing, sample_facet},
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{
             GRAZING, LOST, THROUGH_FRONT, below_coat, directional, hemispherical, mean_below_coat,
+            sample_directional,
         },
         material::{EXTENDED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
         microfacet::schlick,
@@ -167,9 +169,10 @@ pub fn part_below_coat(
 }
 
 /// Evaluates the light that one facet of rough glass scatters, without the scaling of radiance by refraction. Returns
-/// BSDF times cosine, and the pdf of sampling facets.
+/// BSDF times cosine, and the pdf with which [`sample_rough`] samples a facet and the direction.
 ///
-/// The cosines are those of the eye, above 0, and of the light, not 0.
+/// With compensation, both are the same except below a clear coat. The cosines are those of the eye, above 0, and of the
+/// light, not 0.
 #[inline(always)]
 pub fn glass_facets(
     tables: &[f32],
@@ -216,10 +219,11 @@ pub fn glass_facets(
     }
     let lit = facet_shadowing(bsdf, normal, to_eye, to_light, depth);
     let mut once = seen * lit;
+    let pdf = if bsdf.lost_ratio > 0.0 { once } else { seen };
     if inside_coat {
         once *= passed;
     }
-    (once, seen)
+    (once, pdf)
 }
 
 /// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it.
@@ -242,12 +246,12 @@ pub fn glass_value(
     let depth = if reflects { cos_light } else { -cos_light };
     let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
     let directions = (normal, to_eye, to_light);
-    let (once, seen) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
+    let (once, pdf) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {
             color: bsdf.color,
             scale: squeezed * once,
-            pdf: seen,
+            pdf,
         };
     }
     let (lost, part) = if reflects {
@@ -258,6 +262,7 @@ pub fn glass_value(
     let function = if bends { 1 - bsdf.back } else { bsdf.back };
     let spread = part * depth * INV_PI;
     let mut again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    let pdf = pdf + again;
     if meets_coat_from_inside(bsdf) && !reflects {
         // The mean is in `transmitted_share`.
         let mean = mean_coat_above_glass(tables, bsdf);
@@ -266,16 +271,53 @@ pub fn glass_value(
     BsdfValue {
         color: bsdf.color,
         scale: squeezed * (once + again),
-        pdf: (1.0 - bsdf.lost) * seen + bsdf.lost * spread,
+        pdf,
     }
+}
+
+/// Samples the lobe that compensates for multiple scattering on glass. Returns the direction and its side, see
+/// [`sample_rough`].
+///
+/// `choice` chooses the side. The direction comes from a hash of `u` and `v`, because these have chosen a facet before,
+/// whose light was blocked: they are not uniform any more, and their hash is.
+#[inline]
+pub fn sample_again(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    normal: Vec3,
+    choice: f32,
+    u: f32,
+    v: f32,
+) -> (Vec3, f32) {
+    let side = if choice < bsdf.transmitted_share {
+        -1.0
+    } else {
+        1.0
+    };
+    let bends = side < 0.0 && bsdf.flags & THIN == 0;
+    let function = if bends { 1 - bsdf.back } else { bsdf.back };
+    let first = hash(truncated(u * 16_777_216.0));
+    let key = hash(truncated(v * 16_777_216.0) ^ first);
+    let place = unit(key) + 0.5 / 16_777_216.0;
+    let cos2 = sample_directional(tables, bsdf.table, function, bsdf.alpha, place);
+    let (sine_turn, cosine_turn) = sin_cos_turns(unit(hash(key)));
+    let radius = max_f32(0.0, 1.0 - cos2).sqrt();
+    let local = Vec3::new(radius * cosine_turn, radius * sine_turn, cos2.sqrt());
+    (normalize(local_to_world(normal * side, local)), side)
 }
 
 /// Samples a direction from a rough conductor or rough glass.
 ///
 /// Returns the direction and the side of the surface that its lobe belongs to, 1 or −1; the direction itself may lie on
 /// the wrong side. `choice`, `u` and `v` are uniform in [0, 1).
+///
+/// The light of a facet of compensated glass leaves with the probability that other facets do not block it, and
+/// otherwise goes to the compensating lobe. The density is then that of the scattered light, and the weight of a sample
+/// does not vary. In glass of a high index, where a path meets the surface some hundred times before it leaves, the
+/// product of varying weights would have a mean that hardly any path has.
 #[inline]
 pub fn sample_rough(
+    tables: &[f32],
     bsdf: &Bsdf,
     normal: Vec3,
     to_eye: Vec3,
@@ -283,27 +325,41 @@ pub fn sample_rough(
     u: f32,
     v: f32,
 ) -> (Vec3, f32) {
-    if choice < bsdf.lost {
-        let side = if choice < bsdf.lost * bsdf.transmitted_share {
-            -1.0
-        } else {
-            1.0
-        };
-        let (direction, _) = sample_cosine(normal * side, u, v);
-        return (direction, side);
+    let conducts = bsdf.kind == ROUGH_CONDUCTOR;
+    if conducts && choice < bsdf.lost {
+        return (sample_cosine(normal, u, v).0, 1.0);
     }
     let facet = sample_facet(bsdf, normal, to_eye, u, v);
-    let cos_in = dot(facet, to_eye);
     let mirrored = reflect(-to_eye, facet);
-    if bsdf.kind != ROUGH_CONDUCTOR {
-        let (reflected, cos_out) = fresnel(cos_in, bsdf.eta);
-        let part = reflected_part(bsdf, cos_in, (reflected, cos_out));
-        if choice >= bsdf.lost + (1.0 - bsdf.lost) * part {
-            if bsdf.flags & THIN != 0 {
-                return (mirrored - normal * (2.0 * dot(normal, mirrored)), -1.0);
-            }
-            return (refract(-to_eye, facet, bsdf.eta, cos_in, cos_out), -1.0);
-        }
+    if conducts {
+        return (mirrored, 1.0);
     }
-    (mirrored, 1.0)
+    let cos_in = dot(facet, to_eye);
+    let (reflected, cos_out) = fresnel(cos_in, bsdf.eta);
+    let part = reflected_part(bsdf, cos_in, (reflected, cos_out));
+    let (mut direction, mut side) = (mirrored, 1.0);
+    let mut rest = share(choice, part);
+    if choice >= part {
+        side = -1.0;
+        rest = share(choice - part, 1.0 - part);
+        direction = if bsdf.flags & THIN != 0 {
+            mirrored - normal * (2.0 * dot(normal, mirrored))
+        } else {
+            refract(-to_eye, facet, bsdf.eta, cos_in, cos_out)
+        };
+    }
+    if bsdf.lost_ratio <= 0.0 {
+        return (direction, side);
+    }
+    let depth = dot(normal, direction) * side;
+    let lit = if depth > 0.0 {
+        facet_shadowing(bsdf, normal, to_eye, direction, depth)
+    } else {
+        0.0
+    };
+    if rest < lit {
+        return (direction, side);
+    }
+    let choice = share(rest - lit, 1.0 - lit);
+    sample_again(tables, bsdf, normal, choice, u, v)
 }

@@ -4,8 +4,9 @@
 //! Single scattering loses the energy that is scattered more than once. That energy is added as a diffuse-like lobe: C.
 //! Kulla & A. Conty, Revisiting Physically Based Shading at Imageworks, SIGGRAPH 2017 course. A table covers one form
 //! of masking, and one refractive index if it is for glass. Its rows are evenly spaced in √alpha from 0 to 1, the
-//! entries of a row in √cosine. The table of sheen has the same form. That of anisotropic facets has four dimensions. In
-//! scenes with clear coats, the table of facets is followed by a part for coats above them.
+//! entries of a row in √cosine. Quantiles in each row serve to sample the lobe. The table of sheen has the same form. That of anisotropic facets has four dimensions. In
+//! scenes with clear coats, the table of facets is followed by a part for coats above them. That of sheen always has this
+//! part.
 
 mod albedo;
 mod anisotropic_table;
@@ -22,7 +23,7 @@ use crate::{
     math::{max_f32, min_f32, truncated},
     shading::material::{
         BLEND, COMPENSATED, CORRELATED, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR,
-        ROUGH_DIELECTRIC, THIN,
+        ROUGH_DIELECTRIC, THIN, dispersed_ior,
     },
 };
 
@@ -32,8 +33,10 @@ pub const COSINES: u32 = 48;
 pub const ROUGHNESSES: u32 = 48;
 /// Number of hemispherical means at the end of a row.
 pub const MEANS: u32 = 4;
-/// Number of floats per row: two functions of the cosine, then the means.
-pub const ROW: u32 = 2 * COSINES + MEANS;
+/// Number of quantiles per row and function of a table.
+pub const QUANTILES: u32 = 32;
+/// Number of floats per row: two functions of the cosine, the means, and the quantiles of both functions.
+pub const ROW: u32 = 2 * COSINES + MEANS + 2 * QUANTILES;
 
 /// First function of a table of perfect mirrors: the fraction of energy that single scattering loses.
 pub const LOST: u32 = 0;
@@ -70,6 +73,8 @@ pub const COAT_ROW: u32 = COAT_COSINES + COAT_MEANS;
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     COSINES,
     ROUGHNESSES,
+    MEANS,
+    QUANTILES,
     ROW,
     LOST,
     GRAZING,
@@ -151,6 +156,23 @@ pub fn hemispherical(tables: &[f32], table: u32, mean: u32, alpha: f32) -> f32 {
     tables[at] + (tables[at + ROW as usize] - tables[at]) * down
 }
 
+/// Samples a direction with a density proportional to a function of a table times the cosine. Returns the squared
+/// cosine; `u` is uniform in [0, 1).
+///
+/// Squared cosines have a uniform density if the function is constant. A row contains their quantiles, and those of two
+/// roughnesses are interpolated.
+#[inline]
+pub fn sample_directional(tables: &[f32], table: u32, function: u32, alpha: f32, u: f32) -> f32 {
+    let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), ROUGHNESSES);
+    let (column, right) = table_place(u, QUANTILES);
+    let first = table + row * ROW + 2 * COSINES + MEANS;
+    let at = (first + function * QUANTILES + column) as usize;
+    let below = at + ROW as usize;
+    let upper = tables[at] + (tables[at + 1] - tables[at]) * right;
+    let lower = tables[below] + (tables[below + 1] - tables[below]) * right;
+    upper + (lower - upper) * down
+}
+
 /// Interpolates a function, [`LOST`] or [`GRAZING`], of the table of anisotropic facets.
 ///
 /// `table` is the table's offset in `tables`. `along2` is the squared cosine of the azimuth to the tangent, 0..=1, and
@@ -209,8 +231,8 @@ pub fn anisotropic_mean(
 /// Interpolates the function of the part for coats of a table.
 ///
 /// `table` is the table's offset in `tables`. The roughnesses are those of the facets and of the coat. Of a table of
-/// perfect mirrors, the function is the coat's reflectance in the mean over the facets' lobe around `cosine`. Of a table
-/// of glass, it is a factor of a direction inside, for the light that facets transmit and the coat reflects back.
+/// perfect mirrors, the function is the coat's reflectance in the mean over the facets' lobe around `cosine`. That of
+/// sheen has the same part, with fibres in place of the coat. Of a table of glass, it is a factor of a direction inside, for the light that facets transmit and the coat reflects back.
 #[inline]
 pub fn below_coat(tables: &[f32], table: u32, (alpha, coat_alpha): (f32, f32), cosine: f32) -> f32 {
     let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), COATED_ROUGHNESSES);
@@ -283,11 +305,13 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
     let mut indices: Vec<f32> = Vec::new();
     let coats = Coats::of(materials);
     for material in materials.iter() {
-        if let (_, Some(Facets::Glass { ior, .. })) = needed(material, coats, false)
-            && !indices.contains(&ior)
-            && indices.len() <= MAX_EXACT
-        {
-            indices.push(ior);
+        for glass in needed(material, coats, false).1 {
+            if let Some(Facets::Glass { ior, .. }) = glass
+                && !indices.contains(&ior)
+                && indices.len() <= MAX_EXACT
+            {
+                indices.push(ior);
+            }
         }
     }
     let rounds = indices.len() > MAX_EXACT;
@@ -310,8 +334,10 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
             material.mirrors = place(mirrors);
             material.table = material.mirrors;
         }
-        if let Some(glass) = glass {
-            material.table = place(glass);
+        if let [Some(red), Some(green), Some(blue)] = glass {
+            material.table = place(green);
+            material.red_table = place(red);
+            material.blue_table = place(blue);
         }
         if material.sheen != Vec3::ZERO {
             material.sheen_table = place(Facets::Sheen);
@@ -344,8 +370,13 @@ impl Coats {
     }
 }
 
-/// Returns the tables that a material reads: that of mirrors and that of glass. `rounds` rounds refractive indices.
-fn needed(material: &Material, coats: Coats, rounds: bool) -> (Option<Facets>, Option<Facets>) {
+/// Returns the tables that a material reads: that of mirrors, and those of glass for red, green and blue light. `rounds`
+/// rounds refractive indices.
+fn needed(
+    material: &Material,
+    coats: Coats,
+    rounds: bool,
+) -> (Option<Facets>, [Option<Facets>; 3]) {
     let correlated = material.flags & CORRELATED != 0;
     let compensated = material.flags & COMPENSATED != 0;
     let metal = material.kind == ROUGH_CONDUCTOR && compensated;
@@ -353,24 +384,33 @@ fn needed(material: &Material, coats: Coats, rounds: bool) -> (Option<Facets>, O
         (material.kind == LAYERED || material.kind == EXTENDED) && material.flags & BLEND == 0;
     let glass = material.kind == ROUGH_DIELECTRIC && compensated
         || layered && material.transmission > 0.0 && material.flags & THIN == 0;
-    let ior = if rounds {
-        libm::exp2((libm::log2(material.ior.into()) * 32.0).round() / 32.0) as f32
-    } else {
-        material.ior
+    let of_channel = |channel: u32| {
+        let mut ior = material.ior;
+        if material.dispersion > 0.0 {
+            ior = dispersed_ior(material, channel);
+        }
+        if rounds {
+            ior = libm::exp2((libm::log2(ior.into()) * 32.0).round() / 32.0) as f32;
+        }
+        glass.then_some(Facets::Glass {
+            correlated,
+            coated: coats.on_glass,
+            ior,
+        })
     };
     (
         (metal || layered).then_some(Facets::Mirrors {
             correlated,
             coated: coats.any,
         }),
-        glass.then_some(Facets::Glass {
-            correlated,
-            coated: coats.on_glass,
-            ior,
-        }),
+        [0, 1, 2].map(of_channel),
     )
 }
 
+/// Smallest fraction of energy that single scattering by rough glass loses in a table. Quadrature may find none.
+const LEAST_LOST: f64 = 1e-6;
+/// Number of bisections that find a quantile.
+const BISECTIONS: u32 = 40;
 /// Number of tables that the process keeps. A table has up to 93 kB.
 const MAX_CACHED: usize = 32;
 
@@ -423,12 +463,13 @@ fn table(facets: Facets) -> Vec<f32> {
             correlated,
             &points,
         )),
+        Facets::Sheen => table.extend(coat_table::mirrors_below_sheen(&points)),
         _ => {}
     }
     table
 }
 
-/// Computes a table's row for one roughness: both functions, then the means.
+/// Computes a table's row for one roughness: both functions, the means, then the quantiles.
 fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
     let cosines = (0..COSINES).map(|column| {
         let root = f64::from(column) / f64::from(COSINES - 1);
@@ -447,11 +488,17 @@ fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
             }
         })
         .unzip();
+    let glass = matches!(facets, Facets::Glass { .. });
     if alpha == 0.0 && facets != Facets::Sheen {
         // A smooth surface loses nothing; quadrature would give rounding errors.
         first.fill(0.0);
-        if matches!(facets, Facets::Glass { .. }) {
+        if glass {
             second.fill(0.0);
+        }
+    } else if glass {
+        // Samples of facets whose light is blocked must find the lobe that compensates for it.
+        for lost in first.iter_mut().chain(&mut second) {
+            *lost = lost.max(LEAST_LOST);
         }
     }
     let mut means = vec![mean(&first), mean(&second), 0.0, 0.0];
@@ -459,19 +506,62 @@ fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
         means[2] = mean_transmitted(1.0 / f64::from(ior));
         means[3] = mean_transmitted(f64::from(ior));
     }
+    let quantiles = [quantiles(&first), quantiles(&second)].concat();
     let numbers = first.into_iter().chain(second).chain(means);
+    let numbers = numbers.chain(quantiles);
     numbers.map(|number| number as f32).collect()
 }
 
-/// Returns the cosine-weighted hemispherical mean of a function that is linear in √cosine between the entries: 4 ∫ f(x)
-/// x³ dx.
+/// Returns the integral 4 ∫ f(x) x³ dx from `from` to `to`, of the linear function with these values at the ends of a
+/// piece. `x` is √cosine, `start` the piece's lower end and `step` its length.
+fn piece_integral(ends: &[f64], (start, step): (f64, f64), (from, to): (f64, f64)) -> f64 {
+    let slope = (ends[1] - ends[0]) / step;
+    let offset = ends[0] - slope * start;
+    offset * (to.powi(4) - from.powi(4)) + 0.8 * slope * (to.powi(5) - from.powi(5))
+}
+
+/// Returns the cosine-weighted hemispherical mean of a function that is linear in √cosine between the entries.
 fn mean(items: &[f64]) -> f64 {
     let step = 1.0 / (items.len() - 1) as f64;
     let pieces = items.windows(2).enumerate().map(|(piece, ends)| {
-        let (a, b) = (piece as f64 * step, (piece + 1) as f64 * step);
-        let slope = (ends[1] - ends[0]) / step;
-        let offset = ends[0] - slope * a;
-        offset * (b.powi(4) - a.powi(4)) + 0.8 * slope * (b.powi(5) - a.powi(5))
+        let (from, to) = (piece as f64 * step, (piece + 1) as f64 * step);
+        piece_integral(ends, (from, step), (from, to))
     });
     pieces.sum()
+}
+
+/// Returns evenly spaced quantiles of the squared cosine, if directions have a density proportional to a function times
+/// the cosine. The function is that of [`mean`].
+fn quantiles(items: &[f64]) -> Vec<f64> {
+    let whole = mean(items);
+    let step = 1.0 / (items.len() - 1) as f64;
+    let (mut piece, mut before) = (0, 0.0);
+    let quantile = |number: u32| {
+        let share = f64::from(number) / f64::from(QUANTILES - 1);
+        if whole <= 0.0 || number == QUANTILES - 1 {
+            return share;
+        }
+        let integral = |piece: usize, to: f64| {
+            let from = piece as f64 * step;
+            piece_integral(&items[piece..piece + 2], (from, step), (from, to))
+        };
+        while piece < items.len() - 2 {
+            let through = before + integral(piece, (piece + 1) as f64 * step);
+            if through > share * whole {
+                break;
+            }
+            (piece, before) = (piece + 1, through);
+        }
+        let (mut lower, mut upper) = (piece as f64 * step, (piece + 1) as f64 * step);
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (lower + upper);
+            if before + integral(piece, middle) < share * whole {
+                lower = middle;
+            } else {
+                upper = middle;
+            }
+        }
+        (0.5 * (lower + upper)).powi(4)
+    };
+    (0..QUANTILES).map(quantile).collect()
 }

@@ -23,7 +23,7 @@ use crate::{
                 BoundaryEnergy, coat_over_base, coated_value, has_coat_towards_eye, resolve_base,
                 resolve_coat_and_glass,
             },
-            sheen::{mean_sheen_transmittance, sheen_scale, sheen_transmittance, sheen_value},
+            sheen::{sheen_factor, sheen_over_base, sheen_scale, sheen_transmittance, sheen_value},
         },
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{
@@ -100,6 +100,23 @@ pub fn base_transmittance(bsdf: &Bsdf, cosine: f32, lost: f32, at_grazing: f32) 
     let film = film_reflectance(cosine, bsdf.film_ior, bsdf.film_thickness, bsdf.index);
     let filmed = max_component(film) * (1.0 - lost);
     1.0 - (reflected + (filmed - reflected) * bsdf.film)
+}
+
+/// Returns the hemispherical mean of [`base_transmittance`], by Gaussian quadrature over cosines weighted by the cosine.
+#[inline]
+pub fn mean_base_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
+    let mut sum = 0.0;
+    for number in 0..3 {
+        let (cosine, weight) = match number {
+            0 => (0.212_340_54, 0.139_653_96),
+            1 => (0.590_533_13, 0.458_482_21),
+            _ => (0.911_412_04, 0.401_863_83),
+        };
+        let lost = facet_energy(tables, bsdf, LOST, 0.5, cosine);
+        let at_grazing = facet_energy(tables, bsdf, GRAZING, 0.5, cosine);
+        sum += weight * base_transmittance(bsdf, cosine, lost, at_grazing);
+    }
+    sum
 }
 
 /// Returns the reflectance per channel of a facet of metal or of the dielectric boundary. `cosine` is that between the
@@ -186,6 +203,12 @@ pub fn resolve_film(bsdf: &mut Bsdf, lost: f32, mean_lost: f32) {
         (here.z, there.z),
         transmitted * (1.0 - bsdf.film_added.z),
     );
+    // Samples choose the side for the mean over the channels.
+    let behind = bsdf.film_again_behind * there;
+    bsdf.transmitted_share = share(
+        behind.x + behind.y + behind.z,
+        towards_eye.x + towards_eye.y + towards_eye.z,
+    );
 }
 
 /// Evaluates the view-dependent parts of an extended material.
@@ -223,13 +246,9 @@ pub fn resolve_extended(
     resolve_coat_and_glass(tables, bsdf, material, (lost, mean_lost), cosines, front);
 
     let even = (1.0 - material.metallic) * (1.0 - material.transmission);
-    bsdf.film_transmittance = base_transmittance(bsdf, cos_eye, energy.lost, energy.at_grazing);
-    let mut entered = share(bsdf.film_transmittance, mean_entered);
     let mut mean_through = mean_entered;
     if bsdf.film > 0.0 {
-        // The transmittance of a film has no mean in closed form. The base uses the smaller one of both directions.
-        entered = 1.0;
-        mean_through = bsdf.film_transmittance;
+        mean_through = mean_base_transmittance(tables, bsdf);
         let mean = bsdf.color + (Vec3::ONE - bsdf.color) * (1.0 / 21.0);
         let film = film_reflectance(0.7, bsdf.film_ior, bsdf.film_thickness, bsdf.color);
         let mean = mean + (film - mean) * bsdf.film;
@@ -242,7 +261,8 @@ pub fn resolve_extended(
     if bsdf.film > 0.0 && bsdf.glass > 0.0 {
         resolve_film(bsdf, lost, mean_lost);
     }
-    let through = even * entered;
+    let entered = base_transmittance(bsdf, cos_eye, energy.lost, energy.at_grazing);
+    let through = even * share(entered, mean_through);
     bsdf.diffuse = bsdf.color * (through * (1.0 - material.diffuse_transmission));
     bsdf.behind = material.diffuse_transmission_color * (through * material.diffuse_transmission);
 
@@ -256,6 +276,11 @@ pub fn resolve_extended(
         1.0
     } else {
         sheen_transmittance(tables, bsdf, cos_eye)
+    };
+    bsdf.sheen_factor = if inside || bsdf.sheen_strength <= 0.0 {
+        1.0
+    } else {
+        sheen_factor(tables, bsdf, cos_eye, bsdf.sheen_transmittance)
     };
 
     let filmed = facet_reflectance(bsdf, cos_eye, schlick(cos_eye));
@@ -288,6 +313,12 @@ pub fn resolve_extended(
         };
         bsdf.diffuse *= over;
         bsdf.behind *= over;
+    }
+    if !inside && bsdf.sheen_strength > 0.0 {
+        let over = sheen_over_base(tables, bsdf, mean_through);
+        bsdf.diffuse *= over;
+        // The back of thin surfaces has sheen too.
+        bsdf.behind *= if thin { over } else { bsdf.sheen_transmittance };
     }
 }
 
@@ -354,34 +385,35 @@ pub fn filmed_glass_value(
     let depth = if reflects { cos_light } else { -cos_light };
     let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
     let directions = (normal, to_eye, to_light);
-    let (once, seen) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
+    let (once, pdf) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
     let color = film_tint(bsdf, normal, to_eye, to_light) * (squeezed * once);
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {
             color,
             scale: 1.0,
-            pdf: seen,
+            pdf,
         };
     }
-    let (part, mut factor) = if reflects {
-        (1.0 - bsdf.transmitted_share, bsdf.film_again)
+    let factor = if reflects {
+        bsdf.film_again
     } else {
-        (bsdf.transmitted_share, bsdf.film_again_behind)
+        bsdf.film_again_behind
     };
     let function = if bends { 1 - bsdf.back } else { bsdf.back };
     let lost = directional(tables, bsdf.table, function, bsdf.alpha, depth);
     let by_mirrors = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, depth);
+    let spread = depth * INV_PI;
+    let mut again = factor * lost_with_film(bsdf, lost, by_mirrors) * spread;
+    let pdf = pdf + (again.x + again.y + again.z) * (1.0 / 3.0);
     if meets_coat_from_inside(bsdf) && !reflects {
         // The mean is in `film_again_behind`.
         let mean = mean_coat_above_glass(tables, bsdf);
-        factor *= share(coat_transmittance(tables, bsdf, depth), mean);
+        again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
-    let spread = depth * INV_PI;
-    let again = factor * lost_with_film(bsdf, lost, by_mirrors) * (squeezed * spread);
     BsdfValue {
-        color: color + again,
+        color: color + again * squeezed,
         scale: 1.0,
-        pdf: (1.0 - bsdf.lost) * seen + bsdf.lost * (part * spread),
+        pdf,
     }
 }
 
@@ -410,36 +442,24 @@ pub fn extended_value(
     let along2 = along_tangent(light);
     let lost = facet_energy(tables, bsdf, LOST, along2, depth);
     let at_grazing = facet_energy(tables, bsdf, GRAZING, along2, depth);
-    let mut entered = base_transmittance(bsdf, depth, lost, at_grazing);
-    if bsdf.film > 0.0 {
-        entered = min_f32(entered, bsdf.film_transmittance);
-    }
+    let entered = base_transmittance(bsdf, depth, lost, at_grazing);
     let spread = depth * INV_PI;
-    let (mut color, mut evenly) = (Vec3::ZERO, Vec3::ZERO);
-    let mut pdf;
+    let mut color = Vec3::ZERO;
+    let (mut evenly, mut pdf);
     if reflects {
         let half_here = in_frame(normal, bsdf.tangent, half);
         let (along, across) = (bsdf.alpha_along, bsdf.alpha);
         let seen = 0.25 * anisotropic_density(eye, half_here, along, across);
         let lit = anisotropic_shadowing(eye, light, along, across, true);
-        color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
-        if coated {
-            color += bsdf.multiple_scattering * (lost * spread);
-            evenly = bsdf.diffuse * (entered * spread);
-        } else {
-            evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
-        }
+        color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit)
+            + bsdf.multiple_scattering * (lost * spread);
+        evenly = bsdf.diffuse * (entered * spread);
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
             + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     } else {
         // Within glass, the diffusely transmitted light has the radiance of refracted light.
         let squeezed = if thin { 1.0 } else { bsdf.eta * bsdf.eta };
-        let behind = bsdf.behind * (entered * spread * squeezed);
-        if coated {
-            evenly = behind;
-        } else {
-            color += behind;
-        }
+        evenly = bsdf.behind * (entered * spread * squeezed);
         pdf = (bsdf.behind_cumulative - bsdf.diffuse_cumulative) * spread;
     }
     if bsdf.glass > 0.0 {
@@ -463,14 +483,14 @@ pub fn extended_value(
         } else {
             1.0
         };
-        color *= min_f32(bsdf.sheen_transmittance, other);
-        if !reflects {
-            evenly *= min_f32(bsdf.sheen_transmittance, other);
-        }
+        // Light that crosses the surface of a body passes the fibres once.
+        color *= if light_outside && !inside {
+            bsdf.sheen_factor * sheen_factor(tables, bsdf, depth, other)
+        } else {
+            bsdf.sheen_transmittance * other
+        };
+        evenly *= other;
         if reflects && !inside {
-            // As for the coat, what passes on average towards all directions is what passes towards the eye.
-            let mean = mean_sheen_transmittance(tables, bsdf);
-            evenly *= bsdf.sheen_transmittance * share(other, mean);
             let across = cross(normal, half);
             let fibres = sheen_value(cos_eye, cos_light, dot(across, across), bsdf.sheen_alpha);
             let scale = min_f32(
@@ -504,6 +524,7 @@ pub fn extended_value(
 /// the wrong side. `choice`, `u` and `v` are uniform in [0, 1).
 #[inline]
 pub fn sample_extended(
+    tables: &[f32],
     bsdf: &Bsdf,
     normal: Vec3,
     to_eye: Vec3,
@@ -513,7 +534,7 @@ pub fn sample_extended(
 ) -> (Vec3, f32) {
     if choice >= bsdf.sheen_cumulative {
         let choice = share(choice - bsdf.sheen_cumulative, 1.0 - bsdf.sheen_cumulative);
-        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+        return sample_rough(tables, bsdf, normal, to_eye, choice, u, v);
     }
     if choice >= bsdf.behind_cumulative {
         // Uniform over the hemisphere, because sheen is strongest at grazing angles.

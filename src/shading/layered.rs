@@ -359,6 +359,7 @@ pub fn layered_value(
 /// the wrong side. `choice`, `u` and `v` are uniform in [0, 1).
 #[inline]
 pub fn sample_layers(
+    tables: &[f32],
     bsdf: &Bsdf,
     normal: Vec3,
     to_eye: Vec3,
@@ -371,7 +372,7 @@ pub fn sample_layers(
             choice - bsdf.diffuse_cumulative,
             1.0 - bsdf.diffuse_cumulative,
         );
-        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+        return sample_rough(tables, bsdf, normal, to_eye, choice, u, v);
     }
     if choice >= bsdf.facets_cumulative {
         return (sample_cosine(normal, u, v).0, 1.0);

@@ -213,8 +213,10 @@ shared! {
         pub first: u32,
         /// Index of the second material of a blend.
         pub second: u32,
-        /// Unused.
-        pub padding: [u32; 2],
+        /// Offset of the energy table of dispersive glass for red light, in floats; `table` is that for green light.
+        pub red_table: u32,
+        /// Offset of the energy table of dispersive glass for blue light, in floats.
+        pub blue_table: u32,
     }
 }
 
@@ -301,12 +303,22 @@ pub fn dispersed_ior(material: &Material, channel: u32) -> f32 {
     }
 }
 
+/// Returns the offset of the energy table of dispersive glass for one channel: 0 red, 1 green, 2 blue.
+#[inline]
+pub fn dispersed_table(material: &Material, channel: u32) -> u32 {
+    match channel {
+        0 => material.red_table,
+        1 => material.table,
+        _ => material.blue_table,
+    }
+}
+
 /// Chooses one channel of a path that a dispersive material refracts, unless it has a single channel already. Returns
-/// the throughput of that channel alone, the refractive index for it, and a random number that is independent of it.
+/// the throughput of that channel alone, its number, and a random number that is independent of it.
 ///
 /// The channels that carry light are equally probable. `choice` is a random number in [0, 1).
 #[inline]
-pub fn choose_channel(material: &Material, throughput: Vec3, choice: f32) -> (Vec3, f32, f32) {
+pub fn choose_channel(throughput: Vec3, choice: f32) -> (Vec3, u32, f32) {
     let red: u32 = u32::from(throughput.x > 0.0);
     let green: u32 = u32::from(throughput.y > 0.0);
     let blue: u32 = u32::from(throughput.z > 0.0);
@@ -322,14 +334,14 @@ pub fn choose_channel(material: &Material, throughput: Vec3, choice: f32) -> (Ve
     let scale = count as f32;
     if red == 1 && chosen == 0 {
         let only = Vec3::new(throughput.x * scale, 0.0, 0.0);
-        return (only, dispersed_ior(material, 0), rest);
+        return (only, 0, rest);
     }
     if green == 1 && chosen == red {
         let only = Vec3::new(0.0, throughput.y * scale, 0.0);
-        return (only, dispersed_ior(material, 1), rest);
+        return (only, 1, rest);
     }
     let only = Vec3::new(0.0, 0.0, throughput.z * scale);
-    (only, dispersed_ior(material, 2), rest)
+    (only, 2, rest)
 }
 
 /// Chooses one of the two materials of a blend by a random number in [0, 1). Returns the index of that material, and a

@@ -6,8 +6,11 @@
 use crate::{
     math::{INV_PI, log_base_2, max_f32, min_f32, power_of_2},
     shading::{
-        bsdf_types::Bsdf,
-        energy::{SHEEN_BOUNDED, SHEEN_RAW, directional, hemispherical},
+        bsdf::dielectric::alpha_below_coat,
+        bsdf_types::{Bsdf, share},
+        energy::{
+            SHEEN_BOUNDED, SHEEN_RAW, below_coat, directional, hemispherical, mean_below_coat,
+        },
     },
 };
 
@@ -71,9 +74,33 @@ pub fn sheen_transmittance(tables: &[f32], bsdf: &Bsdf, cosine: f32) -> f32 {
     1.0 - bsdf.sheen_strength * min_f32(reflected, 1.0)
 }
 
-/// Returns the hemispherical mean of [`sheen_transmittance`].
+/// Returns the factor of one of two directions for light that facets below the sheen scatter between them.
+///
+/// The fibres let pass the product of both factors, as a clear coat does, see
+/// [`coat_factor`](crate::shading::bsdf::dielectric::coat_factor). `transmittance` is the [`sheen_transmittance`] at
+/// `cosine`.
 #[inline]
-pub fn mean_sheen_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
-    let (table, alpha) = (bsdf.sheen_table, bsdf.sheen_alpha);
-    1.0 - bsdf.sheen_strength * hemispherical(tables, table, SHEEN_BOUNDED, alpha)
+pub fn sheen_factor(tables: &[f32], bsdf: &Bsdf, cosine: f32, transmittance: f32) -> f32 {
+    let alphas = (alpha_below_coat(bsdf), bsdf.sheen_alpha);
+    let reflected = below_coat(tables, bsdf.sheen_table, alphas, cosine);
+    let passed = 1.0 - bsdf.sheen_strength * reflected;
+    share(transmittance, max_f32(passed, 0.0).sqrt())
+}
+
+/// Returns the factor by which the sheen dims the base below the boundary towards the eye: the transmittance over its
+/// mean for the light that leaves the base.
+///
+/// `mean_entered` is the mean of what the boundary transmits. Towards the light, the factor is [`sheen_transmittance`].
+#[inline]
+pub fn sheen_over_base(tables: &[f32], bsdf: &Bsdf, mean_entered: f32) -> f32 {
+    let (table, alphas) = (bsdf.sheen_table, (alpha_below_coat(bsdf), bsdf.sheen_alpha));
+    let mean = hemispherical(tables, table, SHEEN_BOUNDED, bsdf.sheen_alpha);
+    // Boundary and fibres both transmit less at grazing angles, so that the mean of the product is not that of means.
+    let both = bsdf.boundary_f0 * mean_below_coat(tables, table, 0, alphas)
+        + bsdf.boundary_f90 * mean_below_coat(tables, table, 1, alphas);
+    let reflected = bsdf.sheen_strength * (mean - both);
+    share(
+        bsdf.sheen_transmittance,
+        1.0 - share(reflected, mean_entered),
+    )
 }

@@ -35,7 +35,8 @@ use crate::{
         },
         material::{
             ANISOTROPIC_FACETS, BLEND, BY_SIDE, EXTENDED, MAX_BLENDS, MIRRORED_RELIEF, Material,
-            TWO_SIDED_EMISSION, choose_channel, choose_material, is_black, transmitted,
+            TWO_SIDED_EMISSION, choose_channel, choose_material, dispersed_ior, dispersed_table,
+            is_black, transmitted,
         },
         material_textures::{emission_at, material_at},
         microfacet::in_frame,
@@ -476,8 +477,11 @@ pub fn shade_path<const INSTANCED: bool>(
         along2 = along_tangent(in_frame(surface.shading, tangent, -vertex.ray.direction));
         if material.dispersion > 0.0 && material.transmission > 0.0 {
             refracting = *material;
-            let chosen = choose_channel(material, vertex.throughput.rgb, choice.1);
-            (vertex.throughput.rgb, refracting.ior, choice.1) = chosen;
+            let channel;
+            (vertex.throughput.rgb, channel, choice.1) =
+                choose_channel(vertex.throughput.rgb, choice.1);
+            refracting.table = dispersed_table(material, channel);
+            refracting.ior = dispersed_ior(material, channel);
             material = &refracting;
         }
     }

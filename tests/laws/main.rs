@@ -24,6 +24,7 @@ mod skies;
 mod strategies;
 mod path_records;
 mod roulette;
+mod white;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;

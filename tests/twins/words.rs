@@ -160,7 +160,7 @@ words_of! {
         maps: u32, absorption: Vec3, sheen: Vec3, sheen_alpha: f32, anisotropy: f32, anisotropy_cosine: f32,
         anisotropy_sine: f32, dispersion: f32, film: f32, film_ior: f32, film_thickness: f32, film_thickness_min: f32,
         diffuse_transmission_color: Vec3, diffuse_transmission: f32, sheen_table: u32, anisotropic_table: u32,
-        alpha_across: f32, weight: f32, first: u32, second: u32, padding: [u32; 2]
+        alpha_across: f32, weight: f32, first: u32, second: u32, red_table: u32, blue_table: u32
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
@@ -168,8 +168,8 @@ words_of! {
         boundary_f0: f32, boundary_f90: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, coat_transmittance: f32, coat_factor: f32, coat_probability: f32,
         facets_cumulative: f32, diffuse_cumulative: f32, tangent: Vec3, alpha_along: f32, anisotropic_table: u32, metallic: f32, film: f32,
         film_ior: f32, film_thickness: f32, film_added: Vec3, film_again: Vec3, film_again_behind: Vec3,
-        film_transmittance: f32, behind: Vec3, sheen: Vec3, sheen_strength: f32, sheen_alpha: f32,
-        sheen_table: u32, sheen_transmittance: f32, behind_cumulative: f32, sheen_cumulative: f32
+        behind: Vec3, sheen: Vec3, sheen_strength: f32, sheen_alpha: f32,
+        sheen_table: u32, sheen_transmittance: f32, sheen_factor: f32, behind_cumulative: f32, sheen_cumulative: f32
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
     BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, eta_scale: f32, side: f32 }

@@ -1,4 +1,4 @@
-//! The part of an energy table that describes rough facets below a clear coat.
+//! The part of an energy table that describes rough facets below a clear coat or below sheen.
 //!
 //! Light passes a coat twice, and a coat of strength c at full strength 1 reflects the fraction R(o) of the light from
 //! direction o. Facets below it should keep the fraction T(o) = 1 − c R(o) of what they scatter towards o. The
@@ -13,6 +13,7 @@ use super::{
     COAT_COSINES, COAT_MEANS, COAT_ROUGHNESSES, COATED_ROUGHNESSES,
     albedo::{Cap, Point, fresnel, glass, mirrors, shadowing},
     mean,
+    sheen_table::albedo,
 };
 
 /// Number of cosines for which the factors are computed; the table contains every second one.
@@ -118,10 +119,28 @@ fn push_row(row: &mut Vec<f32>, values: &[f64], means: [f64; COAT_MEANS as usize
     row.extend(values.chain(&means).map(|&number| number as f32));
 }
 
-/// Computes the part of a table of perfect mirrors: 1 − φ̄². The means are those of the coat's reflectance times the
-/// weights of F0 and of F90 in the albedo of the facets.
+/// Computes the part of a table of perfect mirrors for coats.
 pub(super) fn mirrors_below_coat(correlated: bool, points: &[Point]) -> Vec<f32> {
-    let coats = reflectances(correlated, points);
+    mirrors_below(&reflectances(correlated, points), correlated, points)
+}
+
+/// Computes the part of the table of sheen: that of a table of perfect mirrors, with fibres in place of the coat.
+pub(super) fn mirrors_below_sheen(points: &[Point]) -> Vec<f32> {
+    let of_sheen = |row: u32| {
+        let alpha = alpha_of(row, COAT_ROUGHNESSES);
+        let reflectance = |number: usize| albedo(cosine_of(number), alpha).min(1.0);
+        (0..FINE).map(reflectance).collect()
+    };
+    let fibres: OfCoats = (0..COAT_ROUGHNESSES)
+        .into_par_iter()
+        .map(of_sheen)
+        .collect();
+    mirrors_below(&fibres, true, points)
+}
+
+/// Computes 1 − φ̄² for perfect mirrors below layers. The means are those of the layer's reflectance times the weights
+/// of F0 and of F90 in the albedo of the facets.
+fn mirrors_below(coats: &OfCoats, correlated: bool, points: &[Point]) -> Vec<f32> {
     let rows = (0..COATED_ROUGHNESSES).into_par_iter().map(|row| {
         let alpha = alpha_of(row, COATED_ROUGHNESSES);
         let mut light = Scattered::none();
@@ -145,7 +164,7 @@ pub(super) fn mirrors_below_coat(correlated: bool, points: &[Point]) -> Vec<f32>
         }
         add_lost(&mut light, &lost);
         let mut numbers = Vec::new();
-        for coat in &coats {
+        for coat in coats {
             let weighted = |weight: &dyn Fn(usize) -> f64| {
                 let product: Vec<f64> = (0..FINE).map(|at| coat[at] * weight(at)).collect();
                 mean(&product)

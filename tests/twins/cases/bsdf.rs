@@ -424,17 +424,41 @@ pub(super) fn cases() -> Vec<Case> {
             )
         ),
         twin!(
-            ("dielectric", "sample_rough", "sample_rough"),
+            (
+                "dielectric",
+                "sample_rough",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+                    return sample_rough((const f32 *)calls::energy.data(), bsdf, normal, to_eye, choice, u, v);
+                }"
+            ),
             sampled_surface,
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_rough(
-                &bsdf, normal, to_eye, choice, u, v
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                choice,
+                u,
+                v
             )
         ),
         twin!(
-            ("layered", "sample_layers", "sample_layers"),
+            (
+                "layered",
+                "sample_layers",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+                    return sample_layers((const f32 *)calls::energy.data(), bsdf, normal, to_eye, choice, u, v);
+                }"
+            ),
             sampled_surface,
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_layers(
-                &bsdf, normal, to_eye, choice, u, v
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                choice,
+                u,
+                v
             )
         ),
         twin!(

@@ -2,7 +2,7 @@
 
 use raysieve::shading::energy::{
     anisotropic_directional, anisotropic_mean, below_coat, directional, hemispherical,
-    mean_below_coat, table_place,
+    mean_below_coat, sample_directional, table_place,
 };
 
 use super::{Case, twin};
@@ -69,6 +69,22 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| (table(inputs), inputs.below(4) as u32, inputs.draw()),
             |table: u32, mean: u32, alpha: f32| hemispherical(tables(), table, mean, alpha)
+        ),
+        twin!(
+            (
+                "energy",
+                "sample_directional",
+                "+[](u32 table, u32 function, f32 alpha, f32 u) {
+                    return sample_directional((const f32 *)calls::energy.data(), table, function, alpha, u);
+                }"
+            ),
+            |inputs| {
+                let (table, function) = (table(inputs), inputs.below(2) as u32);
+                (table, function, inputs.draw(), inputs.unit())
+            },
+            |table: u32, function: u32, alpha: f32, u: f32| {
+                sample_directional(tables(), table, function, alpha, u)
+            }
         ),
         twin!(
             (

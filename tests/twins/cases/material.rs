@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use raysieve::shading::material::{
-    DIFFUSE, MIRROR, Material, choose_channel, choose_material, dispersed_ior, fresnel, is_black,
-    power_heuristic, reflect, refract, sample_cosine, transmitted,
+    DIFFUSE, MIRROR, Material, choose_channel, choose_material, dispersed_ior, dispersed_table,
+    fresnel, is_black, power_heuristic, reflect, refract, sample_cosine, transmitted,
 };
 
 use super::{Case, twin};
@@ -52,15 +52,18 @@ pub(super) fn cases() -> Vec<Case> {
             |material: Material, channel: u32| dispersed_ior(&material, channel)
         ),
         twin!(
+            ("material", "dispersed_table", "dispersed_table"),
+            |inputs| (inputs.draw(), inputs.below(3) as u32),
+            |material: Material, channel: u32| dispersed_table(&material, channel)
+        ),
+        twin!(
             ("material", "choose_channel", "choose_channel"),
             |inputs| {
                 let throughput: Vec3 = inputs.draw();
                 let only = inputs.one_of(&[Vec3::ONE, Vec3::ONE, Vec3::X, Vec3::Y, Vec3::Z]);
-                (inputs.draw(), throughput * only, inputs.unit())
+                (throughput * only, inputs.unit())
             },
-            |material: Material, throughput: Vec3, choice: f32| {
-                choose_channel(&material, throughput, choice)
-            }
+            |throughput: Vec3, choice: f32| choose_channel(throughput, choice)
         ),
         twin!(
             ("material", "choose_material", "choose_material"),

@@ -2,7 +2,7 @@
 
 use raysieve::shading::{
     bsdf::sheen::{
-        charlie_density, charlie_fit, charlie_lambda, mean_sheen_transmittance, sheen_scale,
+        charlie_density, charlie_fit, charlie_lambda, sheen_factor, sheen_over_base, sheen_scale,
         sheen_transmittance, sheen_value,
     },
     bsdf_types::Bsdf,
@@ -53,13 +53,26 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             (
                 "sheen",
-                "mean_sheen_transmittance",
-                "+[](Bsdf bsdf) {
-                    return mean_sheen_transmittance((const f32 *)calls::energy.data(), bsdf);
+                "sheen_factor",
+                "+[](Bsdf bsdf, f32 cosine, f32 transmittance) {
+                    return sheen_factor((const f32 *)calls::energy.data(), bsdf, cosine, transmittance);
                 }"
             ),
-            |inputs| (seen(inputs).0,),
-            |bsdf: Bsdf| mean_sheen_transmittance(tables(), &bsdf)
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.unit()),
+            |bsdf: Bsdf, cosine: f32, transmittance: f32| {
+                sheen_factor(tables(), &bsdf, cosine, transmittance)
+            }
+        ),
+        twin!(
+            (
+                "sheen",
+                "sheen_over_base",
+                "+[](Bsdf bsdf, f32 mean_entered) {
+                    return sheen_over_base((const f32 *)calls::energy.data(), bsdf, mean_entered);
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.unit()),
+            |bsdf: Bsdf, mean_entered: f32| sheen_over_base(tables(), &bsdf, mean_entered)
         ),
     ]
 }

@@ -168,7 +168,8 @@ impl MaterialBlock {
                 let (normal, to_eye) =
                     (self.surfaces.shading.get(at), -self.ray_directions.get(at));
                 let (u, v) = (self.bsdf_u[at], self.bsdf_v[at]);
-                let (direction, side) = sample_layers(&bsdf, normal, to_eye, choice, u, v);
+                let (direction, side) =
+                    sample_layers(&scene.energy, &bsdf, normal, to_eye, choice, u, v);
                 self.next_directions.set(at, direction);
                 sides[at] = side;
             }
