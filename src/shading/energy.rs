@@ -407,8 +407,6 @@ fn needed(
     )
 }
 
-/// Smallest fraction of energy that single scattering by rough glass loses in a table. Quadrature may find none.
-const LEAST_LOST: f64 = 1e-6;
 /// Number of bisections that find a quantile.
 const BISECTIONS: u32 = 40;
 /// Number of tables that the process keeps. A table has up to 93 kB.
@@ -488,17 +486,11 @@ fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
             }
         })
         .unzip();
-    let glass = matches!(facets, Facets::Glass { .. });
     if alpha == 0.0 && facets != Facets::Sheen {
         // A smooth surface loses nothing; quadrature would give rounding errors.
         first.fill(0.0);
-        if glass {
+        if matches!(facets, Facets::Glass { .. }) {
             second.fill(0.0);
-        }
-    } else if glass {
-        // Samples of facets whose light is blocked must find the lobe that compensates for it.
-        for lost in first.iter_mut().chain(&mut second) {
-            *lost = lost.max(LEAST_LOST);
         }
     }
     let mut means = vec![mean(&first), mean(&second), 0.0, 0.0];

@@ -60,7 +60,7 @@ fn a_coated_white_sphere_in_a_white_furnace_is_invisible() {
             let (without, _) = render(&furnace(&plain), &on_cpu());
             let (coated, plain) = (mean(&picture), mean(&without));
             assert!(
-                (coated - plain).abs().max_element() < 0.003 && coated.max_element() < 1.002,
+                (coated - plain).abs().max_element() < 0.005 && coated.max_element() < 1.002,
                 "{material}: the mean is {coated} instead of {plain}"
             );
         }

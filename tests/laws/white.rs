@@ -47,12 +47,15 @@ fn rough_glass_of_any_index_is_invisible() {
                 ),
             ] {
                 let picture = furnace(&format!(r#""m": {material}"#), 8);
-                wrong.extend(not_white(&material, &picture, 1e-3));
-                let apart = |pixel: &Vec3| (*pixel - Vec3::ONE).abs().max_element() > 1e-3;
-                let pixels = picture.pixels.iter().filter(|pixel| apart(pixel)).count();
-                // Few samples whose directions rounding turns to the wrong side are lost.
-                if pixels > 2 {
-                    wrong.push(format!("{material}: {pixels} pixels are not white"));
+                if roughness < 0.1 {
+                    // Total reflection keeps a few paths in nearly smooth spheres for more than all bounces.
+                    wrong.extend(not_white(&material, &picture, 0.006));
+                    continue;
+                }
+                for (index, pixel) in picture.pixels.iter().enumerate() {
+                    if (*pixel - Vec3::ONE).abs().max_element() > 1e-3 {
+                        wrong.push(format!("{material}: pixel {index} is {pixel}"));
+                    }
                 }
             }
         }
@@ -69,7 +72,7 @@ fn white_materials_of_any_roughness_are_invisible() {
         for (material, tolerance) in [
             (principled(""), 0.005),
             (principled("metallic: 1"), 0.005),
-            (principled("metallic: 0.5, transmission: 0.5"), 0.005),
+            (principled("metallic: 0.5, transmission: 0.5"), 0.01),
             (principled("transmission: 1, thin: true"), 0.005),
             (principled("diffuse_transmission: 0.5"), 0.005),
             (principled("metallic: 1, anisotropy: 0.7"), 0.01),
@@ -82,7 +85,7 @@ fn white_materials_of_any_roughness_are_invisible() {
             ),
             (principled("clearcoat: 1, clearcoat_roughness: 0.3"), 0.005),
             (principled("metallic: 1, clearcoat: 1"), 0.01),
-            (principled("transmission: 1, clearcoat: 1"), 0.01),
+            (principled("transmission: 1, clearcoat: 1"), 0.015),
             (
                 format!("CoatedDiffuse(albedo: (1, 1, 1), alpha: {alpha})"),
                 0.005,

@@ -118,7 +118,7 @@ fn sides(surface: &Surface) -> &'static [bool] {
 /// The χ² statistic is transformed to an approximately normal one (Wilson & Hilferty, The Distribution of Chi-Square,
 /// 1931).
 fn deviation(drawn: &Seen, said: &Seen) -> f64 {
-    let mut counts = vec![0.0; BINS.0 * BINS.1 + 1];
+    let mut counts = vec![0.0_f64; BINS.0 * BINS.1 + 1];
     let mut random = Random::new(77);
     for _ in 0..SAMPLES {
         let sample = drawn.sample(random.unit(), random.unit(), random.unit());

@@ -14,7 +14,7 @@ use raysieve::{
                 alpha_below_coat, coat_factor, coat_transmittance, coated_part,
                 compensate_dielectric, filmed_glass, glass_facets, glass_value,
                 mean_coat_above_glass, mean_coat_transmittance, meets_coat_from_inside,
-                part_below_coat, reflected_part, sample_rough,
+                part_below_coat, reflected_part, sample_again, sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
             facets::{facet_density, facet_shadowing, has_anisotropic_facets, sample_facet},
@@ -421,6 +421,27 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32| sample_specular(
                 &bsdf, normal, to_eye, choice
+            )
+        ),
+        twin!(
+            (
+                "dielectric",
+                "sample_again",
+                "+[](Bsdf bsdf, Vec3 normal, f32 choice, f32 u, f32 v) {
+                    return sample_again((const f32 *)calls::energy.data(), bsdf, normal, choice, u, v);
+                }"
+            ),
+            |inputs| {
+                let (bsdf, normal, _) = seen(inputs);
+                (bsdf, normal, inputs.unit(), inputs.unit(), inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, choice: f32, u: f32, v: f32| sample_again(
+                tables(),
+                &bsdf,
+                normal,
+                choice,
+                u,
+                v
             )
         ),
         twin!(
