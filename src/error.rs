@@ -1,6 +1,6 @@
 //! The renderer's error type. Every message is one line that names the object, the cause and the remedy.
 
-use crate::scene::error_line;
+use crate::scene::{error_line, memory::MemoryError};
 
 /// An error of reading or rendering a scene, or of writing its image.
 #[derive(Debug, thiserror::Error)]
@@ -83,8 +83,11 @@ impl Error {
 
     /// Returns a function that converts the reason of a failed allocation to [`Error::Memory`]. `size` is the width and
     /// height of the image in pixels.
-    pub(crate) fn memory(size: (u32, u32)) -> impl Fn(String) -> Error {
-        move |problem| Error::Memory { size, problem }
+    pub(crate) fn memory(size: (u32, u32)) -> impl Fn(MemoryError) -> Error {
+        move |error| Error::Memory {
+            size,
+            problem: error.to_string(),
+        }
     }
 
     /// Returns the message as [`error_line`].

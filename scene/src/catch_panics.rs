@@ -12,9 +12,22 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `work` and returns its result. If `work` panics, returns the message of the panic on one line as an error, and
-/// does not print it. Panics of other threads are printed as usual.
-pub fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// A panic that was caught, with its message on one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Panic(pub String);
+
+impl From<Panic> for String {
+    fn from(panic: Panic) -> String {
+        panic.0
+    }
+}
+
+/// Calls `work` and returns its result.
+///
+/// # Errors
+/// If `work` panics, which is not printed. Panics of other threads are printed as usual.
+pub fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let hook = panic::take_hook();
@@ -27,7 +40,7 @@ pub fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let before = QUIET.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     QUIET.set(before);
-    result.map_err(|panic| panic_text(&*panic))
+    result.map_err(|panic| Panic(panic_text(&*panic)))
 }
 
 /// Returns the message of a caught panic on one line, from the payload that `std::panic::catch_unwind` gives. A payload

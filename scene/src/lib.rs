@@ -441,6 +441,7 @@ use self::files::{bounds::opening, record::recording};
 pub use self::{
     error::{Error, error_line, escaped},
     files::{progress::LoadProgress, record::SceneFile},
+    image::ImageError,
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     origin::position_in_file,
@@ -449,12 +450,13 @@ pub use self::{
         materials,
     },
     scene::{
-        Absorption, Background, Camera, Channel, DirectLight, Encoding, Environment,
-        EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
-        Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
-        NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
-        Roughness, Scene, SettingOverrides, Sphere, SpotFalloff, SunSkySettings, Surface, Texels,
-        Texture, Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        Absorption, Background, BlendError, Camera, Channel, DirectLight, Encoding, Environment,
+        EnvironmentSource, Field, FieldEdit, FieldError, FieldKind, FieldValue, Filter, Focus,
+        Framing, Image, Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture,
+        MaterialTextures, Mesh, Metal, NamedCamera, NumberKind, Parameter, Part, PartState,
+        PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides, Sphere,
+        SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle, ViewAxes,
+        WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

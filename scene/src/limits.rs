@@ -69,7 +69,7 @@ const BYTES_PER_PIXEL: u64 = 3 * 8 + 3 * 4;
 /// # Errors
 /// A phrase with the reason, to be put after the size, such as `must be at least 1x1 pixel`.
 pub(crate) fn check_size(size: (u32, u32)) -> Result<(), String> {
-    check_sides(size)?;
+    check_sides(size).map_err(|problem| problem.to_string())?;
     memory::check(u64::from(size.0) * u64::from(size.1) * BYTES_PER_PIXEL)
         .map_err(|problem| format!("{problem}; choose a smaller size"))
 }
@@ -79,18 +79,27 @@ pub(crate) fn check_size(size: (u32, u32)) -> Result<(), String> {
 /// The available memory is not checked.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after the size, such as `must be at least 1x1 pixel`.
-pub fn check_sides((width, height): (u32, u32)) -> Result<(), String> {
+/// The limit that the size exceeds.
+pub fn check_sides((width, height): (u32, u32)) -> Result<(), SizeError> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {
-        return Err("must be at least 1x1 pixel".to_owned());
+        return Err(SizeError::Empty);
     }
     if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS {
-        return Err(format!(
-            "is too large; at most {MAX_SIDE} pixels per side and {MAX_PIXELS} in total"
-        ));
+        return Err(SizeError::TooLarge);
     }
     Ok(())
+}
+
+/// The reason why an image cannot have a size: a phrase to be put after the size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// Width or height is 0.
+    #[error("must be at least 1x1 pixel")]
+    Empty,
+    /// A side is longer than 65,536 pixels, or the image has more than 2²⁸ pixels.
+    #[error("is too large; at most {MAX_SIDE} pixels per side and {MAX_PIXELS} in total")]
+    TooLarge,
 }
 
 /// Checks that a number of samples per pixel is at least 1. The error is `must be at least 1`, to be put after the

@@ -30,14 +30,46 @@ static UNCHECKED: AtomicU64 = AtomicU64::new(0);
 /// Part in bytes of what a limit of the process leaves that is kept free besides [`RESERVE`].
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
+/// The reason why there is too little memory: a phrase to be put after the object's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// More memory is needed than is available, each in bytes.
+    #[error(
+        "is too large for memory: needs {}, but only {} are available",
+        amount(*needed),
+        amount(*available)
+    )]
+    TooLarge {
+        /// Memory that is needed in bytes.
+        needed: u64,
+        /// Memory that is available in bytes.
+        available: u64,
+    },
+    /// The system refused an allocation of this many bytes.
+    #[error("is too large for memory: {} could not be allocated", amount(*.0))]
+    NotAllocated(u64),
+    /// A limit of the process leaves nothing besides the reserve.
+    #[error(
+        "is too low: less than {} are left for reading and rendering",
+        amount(RESERVE)
+    )]
+    LimitTooLow,
+}
+
+impl From<MemoryError> for String {
+    fn from(error: MemoryError) -> String {
+        error.to_string()
+    }
+}
+
 /// Returns an error if `bytes` exceeds the memory that is available to this process.
 ///
 /// Accepts any size on systems other than Linux, where the available memory is not known. Amounts of less than 64 KiB are
 /// compared with it only now and then.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after the object's name: `is too large for memory: ..`.
-pub fn check(bytes: u64) -> Result<(), String> {
+/// [`MemoryError::TooLarge`].
+pub fn check(bytes: u64) -> Result<(), MemoryError> {
     if bytes < SMALL {
         let sum = UNCHECKED.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if sum < MAX_UNCHECKED {
@@ -53,8 +85,12 @@ pub fn check(bytes: u64) -> Result<(), String> {
 /// limited.
 ///
 /// # Errors
-/// A phrase as from [`check`].
-pub fn check_with_threads(bytes: u64, threads: usize, bytes_per_thread: u64) -> Result<(), String> {
+/// [`MemoryError::TooLarge`].
+pub fn check_with_threads(
+    bytes: u64,
+    threads: usize,
+    bytes_per_thread: u64,
+) -> Result<(), MemoryError> {
     let bytes = bytes.saturating_add((threads as u64).saturating_mul(bytes_per_thread));
     check(bytes)?;
     let stacks = (threads as u64).saturating_mul(STACK);
@@ -69,16 +105,13 @@ pub fn check_with_threads(bytes: u64, threads: usize, bytes_per_thread: u64) -> 
 /// from now on, so that whatever fits under a limit also fits under a higher one, which has more threads.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after a name of the limit, if it leaves nothing besides the reserve.
-pub fn fitting_threads(max: usize, bytes_per_thread: u64) -> Result<usize, String> {
+/// [`MemoryError::LimitTooLow`] if the limit leaves nothing besides the reserve.
+pub fn fitting_threads(max: usize, bytes_per_thread: u64) -> Result<usize, MemoryError> {
     let Some(available) = process_available() else {
         return Ok(max);
     };
     if available == 0 {
-        return Err(format!(
-            "is too low: less than {} are left for reading and rendering",
-            amount(RESERVE)
-        ));
+        return Err(MemoryError::LimitTooLow);
     }
     let each = 2 * STACK + bytes_per_thread;
     let share = (available / 4).min(max as u64 * each);
@@ -93,14 +126,12 @@ pub fn is_limited() -> bool {
 }
 
 /// Returns an error as [`check`] does if `bytes` exceeds the available memory. `None` accepts any amount.
-fn compare(bytes: u64, available: Option<u64>) -> Result<(), String> {
+fn compare(bytes: u64, available: Option<u64>) -> Result<(), MemoryError> {
     match available {
-        Some(available) if bytes > available => {
-            let (needed, available) = (amount(bytes), amount(available));
-            Err(format!(
-                "is too large for memory: needs {needed}, but only {available} are available"
-            ))
-        }
+        Some(available) if bytes > available => Err(MemoryError::TooLarge {
+            needed: bytes,
+            available,
+        }),
         _ => Ok(()),
     }
 }
@@ -110,15 +141,12 @@ fn compare(bytes: u64, available: Option<u64>) -> Result<(), String> {
 /// or programs took memory since.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after the object's name. The list is then unchanged.
-pub fn reserve<T>(list: &mut Vec<T>, items: usize) -> Result<(), String> {
+/// [`MemoryError::NotAllocated`]. The list is then unchanged.
+pub fn reserve<T>(list: &mut Vec<T>, items: usize) -> Result<(), MemoryError> {
     let more = items.saturating_sub(list.len());
     list.try_reserve_exact(more).map_err(|_| {
         let bytes = (items as u64).saturating_mul(size_of::<T>() as u64);
-        format!(
-            "is too large for memory: {} could not be allocated",
-            amount(bytes)
-        )
+        MemoryError::NotAllocated(bytes)
     })
 }
 
@@ -126,7 +154,7 @@ pub fn reserve<T>(list: &mut Vec<T>, items: usize) -> Result<(), String> {
 ///
 /// # Errors
 /// See [`reserve`].
-pub fn filled<T: Clone>(item: T, items: usize) -> Result<Vec<T>, String> {
+pub fn filled<T: Clone>(item: T, items: usize) -> Result<Vec<T>, MemoryError> {
     let mut list = Vec::new();
     reserve(&mut list, items)?;
     list.resize(items, item);

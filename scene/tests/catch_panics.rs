@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use raysieve_scene::catch_panics::catch_panics;
+use raysieve_scene::catch_panics::{Panic, catch_panics};
 
 #[test]
 fn only_panics_of_the_call_are_silent() {
@@ -16,7 +16,7 @@ fn only_panics_of_the_call_are_silent() {
     }));
     assert_eq!(catch_panics(|| 7), Ok(7));
     let two_lines = || -> u32 { panic!("two\nlines") };
-    assert_eq!(catch_panics(two_lines), Err("two lines".to_owned()));
+    assert_eq!(catch_panics(two_lines), Err(Panic("two lines".to_owned())));
     assert_eq!(REPORTED_PANICS.load(SeqCst), 0);
     let elsewhere = || thread::spawn(|| panic!("elsewhere")).join().is_err();
     assert_eq!(catch_panics(elsewhere), Ok(true));

@@ -182,7 +182,9 @@ fn two_channels_are_a_normal_map() {
 
 #[test]
 fn unsupported_formats_are_named() {
-    let problem = Image::decode(&ktx2(ASTC_4X4, Scheme::None, &[0; 64])).unwrap_err();
+    let problem = Image::decode(&ktx2(ASTC_4X4, Scheme::None, &[0; 64]))
+        .unwrap_err()
+        .to_string();
     let expected = "is a KTX2 image of the format ASTC, which is not supported; save it with RGBA8, BC7 or Basis Universal";
     assert_eq!(problem, expected);
 }
@@ -194,7 +196,7 @@ fn damaged_files_are_errors() {
     for scheme in [Scheme::None, Scheme::Zstandard, Scheme::Zlib] {
         let bytes = ktx2(R8G8B8A8_UNORM, scheme, rgba.as_flattened());
         for end in 0..bytes.len() - 12 {
-            let problem = Image::decode(&bytes[..end]).unwrap_err();
+            let problem = Image::decode(&bytes[..end]).unwrap_err().to_string();
             assert!(
                 !problem.contains("Basis") && !problem.contains('\n'),
                 "{problem}"
@@ -217,7 +219,7 @@ fn damaged_files_are_errors() {
     }
     let short = ktx2(R8G8B8A8_UNORM, Scheme::None, &rgba.as_flattened()[..100]);
     assert_eq!(
-        Image::decode(&short).unwrap_err(),
+        Image::decode(&short).unwrap_err().to_string(),
         "cannot be decoded as KTX2: it has 100 bytes, and 6x5 texels need 120; save it again with another program"
     );
 }

@@ -337,7 +337,7 @@ fn a_blend_refuses_parts_that_are_not_opaque() {
                      \"both\": Blend(first: \"one\", second: \"other\")";
     let scene = load(&written("blend", materials, "", ""));
     let problem = scene.with_field(FIRST, "opacity", number(0.5)).unwrap_err();
-    assert!(problem.contains("opaque"), "{problem}");
+    assert!(problem.to_string().contains("opaque"), "{problem}");
     let blend = edited(&scene, Part::Material(1), &[("opacity", number(0.5))]);
     let opacity = blend.field(Part::Material(1), "opacity");
     assert_eq!(opacity.map(|field| field.value), Some(number(0.5)));
@@ -417,7 +417,10 @@ fn edited_values_are_clamped_to_their_ranges() {
     let day = "SunSky(date: (2026, 10, 3), time: 12, latitude: 37.18, longitude: -3.59)";
     let day = load(&written("night", material, day, ""));
     let problem = day.with_field(LIGHT, "time", number(2.0)).unwrap_err();
-    assert!(problem.contains("below the horizon"), "{problem}");
+    assert!(
+        problem.to_string().contains("below the horizon"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -170,7 +170,9 @@ impl RenderScene {
             file: scene.path.display().to_string(),
             problem,
         };
-        scene.check_blends().map_err(invalid)?;
+        scene
+            .check_blends()
+            .map_err(|error| invalid(error.to_string()))?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let kinds = materials
             .iter()

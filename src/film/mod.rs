@@ -13,7 +13,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::scene::memory;
+use crate::scene::memory::{self, MemoryError};
 
 /// Scale of the film's fixed-point sums: a radiance of 1 is 2³² units.
 pub const SCALE: f32 = 4_294_967_296.0;
@@ -89,8 +89,8 @@ impl Film {
     /// Creates a black film without samples.
     ///
     /// # Errors
-    /// A phrase with the reason if the memory cannot be allocated: see [`memory::reserve`].
-    pub fn new(pixel_count: u32) -> Result<Film, String> {
+    /// If the memory cannot be allocated.
+    pub fn new(pixel_count: u32) -> Result<Film, MemoryError> {
         let mut film = Film::default();
         film.clear(pixel_count)?;
         Ok(film)
@@ -101,7 +101,7 @@ impl Film {
     ///
     /// # Errors
     /// See [`Film::new`]. The film is then unchanged.
-    pub(crate) fn clear(&mut self, pixel_count: u32) -> Result<(), String> {
+    pub(crate) fn clear(&mut self, pixel_count: u32) -> Result<(), MemoryError> {
         self.locks.resize_with(LOCKS, Mutex::default);
         let channels = 3 * pixel_count as usize;
         memory::reserve(&mut self.sums, channels)?;
@@ -119,7 +119,7 @@ impl Film {
     ///
     /// # Errors
     /// See [`Film::new`]. The film is then unchanged.
-    pub(crate) fn set(&mut self, film_sums: &FilmSums) -> Result<(), String> {
+    pub(crate) fn set(&mut self, film_sums: &FilmSums) -> Result<(), MemoryError> {
         self.clear((film_sums.sums.len() / 3) as u32)?;
         let sums = self.sums.iter_mut().zip(&film_sums.sums);
         sums.for_each(|(sum, &value)| *sum.get_mut() = value);
@@ -184,7 +184,7 @@ impl Film {
     ///
     /// # Errors
     /// See [`Film::new`].
-    pub fn film_sums(&self) -> Result<FilmSums, String> {
+    pub fn film_sums(&self) -> Result<FilmSums, MemoryError> {
         let mut sums = Vec::new();
         memory::reserve(&mut sums, self.sums.len())?;
         let loaded = self.sums.par_iter().map(|sum| sum.load(Relaxed));

@@ -209,7 +209,7 @@ fn an_invalid_blend_is_an_error_that_names_it() {
     ] {
         let mut wrong = room.clone();
         wrong.materials[2] = surface;
-        let error = wrong.check_blends().unwrap_err();
+        let error = wrong.check_blends().unwrap_err().to_string();
         assert!(
             error.starts_with(&format!("material \"m\" {problem}")),
             "{error}"

@@ -78,6 +78,7 @@ pub fn run(
 ) -> Result<WindowOutcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
+        .map_err(String::from)
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
     let event_loop = match event_loop {
         Ok(event_loop) => event_loop,

@@ -92,7 +92,7 @@ impl Machine {
     pub(super) fn check_memory(&self, bytes: u64) -> Result<(), String> {
         let settings = self.device.settings(self.compaction, self.sort_hits);
         let (threads, each) = (settings.cpu_threads(), settings.bytes_per_cpu_thread());
-        memory::check_with_threads(bytes, threads, each)
+        Ok(memory::check_with_threads(bytes, threads, each)?)
     }
 }
 

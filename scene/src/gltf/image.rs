@@ -234,11 +234,11 @@ fn source(file: &File, texture: usize) -> Result<Option<usize>, String> {
 fn decode(file: &File, index: usize) -> Result<Image, String> {
     let written = &file.root.images[index];
     match (written.buffer_view, &written.uri) {
-        (Some(view), _) => Image::decode(file.view(view.value())?.0),
+        (Some(view), _) => Ok(Image::decode(file.view(view.value())?.0)?),
         (None, Some(uri)) => {
             let bytes = file.resource(uri, &IMAGE_TYPES, u64::MAX)?;
             Image::decode(&bytes).map_err(|problem| match uri.starts_with("data:") {
-                true => problem,
+                true => problem.to_string(),
                 false => format!("{}: {problem}", excerpt(uri)),
             })
         }

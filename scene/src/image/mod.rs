@@ -42,6 +42,17 @@ const TEXELS_PER_BYTE: u64 = 1024;
 /// Maximum width and height of an image in texels.
 const MAX_SIDE: u32 = 1 << 16;
 
+/// The reason why an image cannot be read or decoded, or is too large: one line with cause and remedy, without its path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ImageError(String);
+
+impl From<ImageError> for String {
+    fn from(error: ImageError) -> String {
+        error.0
+    }
+}
+
 impl Image {
     /// Returns whether a file has the name of an image of a supported format. The file need not exist.
     pub fn is_named(path: &Path) -> bool {
@@ -51,17 +62,19 @@ impl Image {
     /// Reads an image file of any supported format.
     ///
     /// # Errors
-    /// One line with cause and remedy, without the path, if the file cannot be read or decoded, or is too large.
-    pub fn open(path: &Path) -> Result<Image, String> {
-        decode_file(path)?.finite()
+    /// If the file cannot be read or decoded, or is too large.
+    pub fn open(path: &Path) -> Result<Image, ImageError> {
+        let decoded = decode_file(path).and_then(Decoded::finite);
+        decoded.map_err(ImageError)
     }
 
     /// Decodes an image in memory. TGA is not recognised.
     ///
     /// # Errors
-    /// One line with cause and remedy, if the image cannot be decoded or is too large.
-    pub fn decode(bytes: &[u8]) -> Result<Image, String> {
-        decode(Cursor::new(bytes), bytes.len() as u64, None)?.finite()
+    /// If the image cannot be decoded or is too large.
+    pub fn decode(bytes: &[u8]) -> Result<Image, ImageError> {
+        let decoded = decode(Cursor::new(bytes), bytes.len() as u64, None);
+        decoded.and_then(Decoded::finite).map_err(ImageError)
     }
 }
 
@@ -226,7 +239,7 @@ fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(
         ));
     }
     // Both the decoded image and its copy with four channels exist at the same time.
-    memory::check(texels * 2 * texel_bytes.next_power_of_two())
+    Ok(memory::check(texels * 2 * texel_bytes.next_power_of_two())?)
 }
 
 /// Converts a decoded image to RGBA texels of 8 bits, 16 bits or floating point, as the image has.

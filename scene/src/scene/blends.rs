@@ -22,17 +22,28 @@ impl Scene {
     /// contain one another.
     ///
     /// # Errors
-    /// A one-line message that names the material.
-    pub fn check_blends(&self) -> Result<(), String> {
+    /// The first blend that is invalid.
+    pub fn check_blends(&self) -> Result<(), BlendError> {
         let blends = Blends {
             surfaces: &self.materials,
             maps: &self.maps,
             names: &self.material_names,
         };
-        blends
-            .check()
-            .map_err(|(index, problem)| format!("material {:?} {problem}", blends.name(index)))
+        blends.check().map_err(|(index, problem)| BlendError {
+            material: blends.name(index).to_owned(),
+            problem,
+        })
     }
+}
+
+/// A blend of materials that is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("material {material:?} {problem}")]
+pub struct BlendError {
+    /// Name of the blend.
+    pub material: String,
+    /// Cause on one line, to be put after the name.
+    pub problem: String,
 }
 
 impl Blends<'_> {

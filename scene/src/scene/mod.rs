@@ -26,11 +26,14 @@ use crate::files::record::SceneFile;
 pub use absorption::Absorption;
 pub(crate) use absorption::DISTANCES;
 pub use background::Background;
+pub use blends::BlendError;
 pub(crate) use blends::Blends;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub(crate) use camera::{NoView, turn_about_y};
 pub(crate) use fields::fields_of_material;
-pub use fields::{Field, FieldEdit, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState};
+pub use fields::{
+    Field, FieldEdit, FieldError, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState,
+};
 pub(crate) use framing::Outline;
 pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};
 pub use hash::scene_hash;

@@ -46,9 +46,9 @@ impl ComparisonImage {
     /// # Errors
     /// [`Error::File`] if the image cannot be read.
     pub fn open(path: &Path) -> Result<ComparisonImage, Error> {
-        let image = Image::open(path).map_err(|problem| Error::File {
+        let image = Image::open(path).map_err(|error| Error::File {
             file: path.display().to_string(),
-            problem,
+            problem: error.to_string(),
         })?;
         let size = (image.width, image.height);
         let content = match image.texels {

@@ -74,7 +74,7 @@ impl PartFile {
         let bytes = BYTES_PER_PIXEL + header.identity.goal.map_or(0, |_| MORE_BYTES_PER_PIXEL);
         let pixels = u64::from(width) * u64::from(height);
         memory::check(pixels * bytes + u64::from(width) * BAND_BYTES)
-            .map_err(|problem| refused(path, problem))?;
+            .map_err(|error| refused(path, error.to_string()))?;
         content(path, reader, header)
     }
 }

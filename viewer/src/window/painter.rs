@@ -51,7 +51,10 @@ impl Painter {
     ///
     /// The error is the reason on one line.
     pub(super) fn new(window: &Arc<Window>, size: (u32, u32)) -> Result<Self, String> {
-        let open = |backends| catch_panics(|| Self::open(window, size, backends)).flatten();
+        let open = |backends| {
+            let opened = catch_panics(|| Self::open(window, size, backends));
+            opened.map_err(String::from).flatten()
+        };
         let painter = match wgpu::Backends::from_env() {
             Some(chosen) => open(chosen),
             None => open(wgpu::Backends::PRIMARY).or_else(|_| open(wgpu::Backends::GL)),
@@ -152,6 +155,7 @@ impl Painter {
     pub(super) fn resize(&mut self, (width, height): (u32, u32)) -> Result<(), String> {
         if (width, height) != self.size {
             let resized = catch_panics(|| self.pixels.resize_surface(width, height))
+                .map_err(String::from)
                 .and_then(|resized| resized.map_err(|error| error.to_string()));
             self.fail_on_error(resized)?;
             self.size = (width, height);
@@ -176,7 +180,7 @@ impl Painter {
         self.completions.store(0, Relaxed);
         let painted = catch_panics(|| self.try_to_paint(primitives, textures, pixels_per_point));
         self.completions.store(0, Relaxed);
-        match painted.flatten() {
+        match painted.map_err(String::from).flatten() {
             Err(reason) if reason.contains(STALE) => Ok(false),
             painted => self.fail_on_error(painted),
         }

@@ -180,7 +180,7 @@ impl<'a> Builder<'_, 'a> {
         let geometry = &mut self.geometry;
         geometry
             .check_room(count)
-            .and_then(|()| memory::check(count as u64 * each))
+            .and_then(|()| Ok(memory::check(count as u64 * each)?))
             .and_then(|()| memory::reserve_more(&mut geometry.instances, count))
             .map_err(|problem| self.source.error(object, at, problem))
     }

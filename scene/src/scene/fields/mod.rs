@@ -331,6 +331,20 @@ const RADIANCE: &str = "W/(sr·m²)";
 /// The kind of a radiance.
 pub(super) const RADIANT: FieldKind = FieldKind::Light { unit: RADIANCE };
 
+/// The reason why a field cannot have a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FieldError {
+    /// The part has no such field.
+    #[error("there is no such value")]
+    Missing,
+    /// The value is of another kind than the field, such as a number for a color.
+    #[error("expected another kind of value, such as a number or a color")]
+    OtherKind,
+    /// The scene would be invalid, for this reason, such as that the sun is below the horizon.
+    #[error("{0}")]
+    Impossible(String),
+}
+
 impl Scene {
     /// Returns the parts that have editable fields: materials, lights, sky, background and camera, in this order.
     pub fn parts(&self) -> Vec<Part> {
@@ -400,17 +414,25 @@ impl Scene {
     /// Returns the scene with another value of a field, clamped to its range.
     ///
     /// # Errors
-    /// One line if the part has no such field, or if the value is of another kind, such as a number for a color. Also
-    /// if the value is impossible, such as a time at which the sun is below the horizon.
-    pub fn with_field(&self, part: Part, name: &str, value: FieldValue) -> Result<Scene, String> {
-        let field = self.field(part, name).ok_or("there is no such value")?;
+    /// If the part has no such field, or the value is of another kind or impossible.
+    pub fn with_field(
+        &self,
+        part: Part,
+        name: &str,
+        value: FieldValue,
+    ) -> Result<Scene, FieldError> {
+        let field = self.field(part, name).ok_or(FieldError::Missing)?;
         if !field.kind.accepts(value) {
-            return Err("expected another kind of value, such as a number or a color".to_owned());
+            return Err(FieldError::OtherKind);
         }
         let mut scene = self.clone();
         match part {
-            Part::Material(index) => scene.set_material(index, name, value)?,
-            Part::Light(index) => scene.set_light(index, name, value)?,
+            Part::Material(index) => scene
+                .set_material(index, name, value)
+                .map_err(|error| FieldError::Impossible(error.to_string()))?,
+            Part::Light(index) => scene
+                .set_light(index, name, value)
+                .map_err(FieldError::Impossible)?,
             Part::Sky => {
                 if let FieldValue::Color(sky) = field.kind.clamped(value) {
                     scene.sky = sky;

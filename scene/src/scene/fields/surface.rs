@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
-    scene::{Absorption, MaterialTextures, Metal, Parameter, Principled, Roughness, Surface},
+    scene::{
+        Absorption, BlendError, MaterialTextures, Metal, Parameter, Principled, Roughness, Surface,
+    },
 };
 
 /// The kind of an index of refraction.
@@ -337,7 +339,7 @@ impl Scene {
         index: usize,
         name: &str,
         value: FieldValue,
-    ) -> Result<(), String> {
+    ) -> Result<(), BlendError> {
         let mut maps = self.maps_of(index).cloned().unwrap_or_default();
         let (kind, slot) = match name {
             "opacity" => (fraction(), &mut maps.opacity),

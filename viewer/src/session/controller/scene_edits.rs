@@ -144,7 +144,7 @@ impl Session {
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
-            Err(problem) => return Ok(self.report_refusal(part, &problem)),
+            Err(error) => return Ok(self.report_refusal(part, &error.to_string())),
         };
         if edited.part_state(part) == self.scene.part_state(part) {
             return Ok(None);
