@@ -10,7 +10,7 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f3
     bsdf.kind = material.kind;
     bsdf.index = material.eta;
     bsdf.k = material.k;
-    bsdf.eta = front ? 1.0f / material.ior : material.ior;
+    bsdf.eta = front || (material.flags & THIN) != 0 ? 1.0f / material.ior : material.ior;
     bsdf.alpha = material.alpha;
     bsdf.flags = material.flags;
     bsdf.table = material.table;
@@ -20,7 +20,9 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f3
         bsdf.alpha = material.alpha_across;
     }
     bool compensated = (bsdf.flags & COMPENSATED) != 0;
-    if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR && compensated) compensate_conductor(tables, bsdf, cos_eye);
+    if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR && compensated) {
+        compensate_conductor(tables, bsdf, material, cos_eye);
+    }
     if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC && compensated) {
         compensate_dielectric(tables, bsdf, cos_eye, front);
     }

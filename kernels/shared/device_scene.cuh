@@ -31,10 +31,10 @@ inline InstancedScene instanced_scene(const DeviceScene &scene) {
     return {scene.nodes, scene.primitives, scene.instances, scene.light_params.extent};
 }
 
-// Returns the BVHs with all that alpha tests read.
-inline StochasticOpacity stochastic_opacity(const DeviceScene &scene) {
+// Returns the BVHs with all that alpha tests read. Camera rays do not see hidden materials.
+inline StochasticOpacity stochastic_opacity(const DeviceScene &scene, bool from_camera) {
     return {instanced_scene(scene), scene.corners, scene.vertices, scene.materials,
-            {scene.maps, scene.textures, scene.texels}, scene.opacity_maps};
+            {scene.maps, scene.textures, scene.texels}, scene.opacity_maps, from_camera};
 }
 
 // Returns all data that light sampling reads.

@@ -127,7 +127,8 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 depth = reflects ? cos_light : -cos_light;
     f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
     GlassFacets facets = glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
-    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * facets.once, facets.pdf};
+    Vec3 color = reflects ? bsdf.index : bsdf.color;
+    if (bsdf.lost_ratio <= 0.0f) return {color, squeezed * facets.once, facets.pdf};
     u32 function = bends ? 1 - bsdf.back : bsdf.back;
     f32 lost = reflects ? bsdf.lost_ratio : bsdf.lost_ratio_behind;
     f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
@@ -138,7 +139,7 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
         f32 mean = mean_coat_above_glass(tables, bsdf);
         again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
-    return {bsdf.color, squeezed * (facets.once + again), pdf};
+    return {color, squeezed * (facets.once + again), pdf};
 }
 
 // The direction comes from a hash of the random numbers that have chosen a facet before. Those of facets whose light is

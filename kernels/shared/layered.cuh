@@ -41,7 +41,8 @@ inline f32 resolve_base(Bsdf &bsdf, const Material &material, const BoundaryEner
 }
 
 inline void choose_lobes(Bsdf &bsdf, const BoundaryEnergy &energy, f32 mean_entered) {
-    f32 facets = max_component(bsdf.f0) * (1.0f - energy.lost - energy.at_grazing) + bsdf.f90 * energy.at_grazing;
+    f32 facets = max_component(bsdf.k) *
+                 (max_component(bsdf.f0) * (1.0f - energy.lost - energy.at_grazing) + bsdf.f90 * energy.at_grazing);
     f32 evenly =
         max_component(bsdf.multiple_scattering) * energy.mean_lost + max_component(bsdf.diffuse) * mean_entered;
     f32 rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
@@ -144,7 +145,7 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         f32 entered = 1.0f - (bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
         f32 spread = cos_light * INV_PI;
         Vec3 again = bsdf.multiple_scattering * lost, diffuse = bsdf.diffuse * entered;
-        facets = facets * (seen * lit);
+        facets = bsdf.k * facets * (seen * lit);
         color = facets + again * spread;
         evenly = diffuse * spread;
         if (!coated) color = facets + (again + diffuse) * spread;

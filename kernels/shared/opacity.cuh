@@ -12,6 +12,7 @@ struct StochasticOpacity {
     const Material *materials;
     TextureAtlas atlas;
     const u32 *opacity_maps;
+    bool from_camera;
 };
 
 inline u32 opacity_hash(Sampler sampler, u32 bounce, u32 ray) {
@@ -46,6 +47,7 @@ inline f32 opacity_at(const StochasticOpacity &opacity, const Ray &ray, const In
                                                  : instance_material(opacity.scene.instances[found.instance], primitive);
     u32 number = opacity.materials[material].maps;
     if (number == 0) return 1.0f;
+    if (opacity.from_camera && (opacity.materials[material].flags & HIDDEN) != 0) return 0.0f;
     const MaterialTextures &maps = opacity.atlas.maps[number];
     if ((maps.used & (1u << MAP_OPACITY)) == 0) return apply_cutoff(maps, maps.opacity);
     u32 map = maps.textures[MAP_OPACITY];

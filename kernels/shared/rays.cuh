@@ -9,7 +9,8 @@ inline Vec3 clamp_indirect(const LightParams &light_params, Vec3 light, u32 scat
 
 inline InstanceHit nearest_hit(const DeviceScene &scene, const Ray &ray, u32 from, Sampler numbers, u32 bounce) {
     if (ALPHA_TESTED) {
-        return nearest_alpha_tested(stochastic_opacity(scene), ray, from, opacity_hash(numbers, bounce, PATH_RAY));
+        u32 key = opacity_hash(numbers, bounce, PATH_RAY);
+        return nearest_alpha_tested(stochastic_opacity(scene, bounce == 0), ray, from, key);
     }
     if (INSTANCED) return nearest_instanced(instanced_scene(scene), ray, from);
     return {nearest(scene.nodes, scene.primitives, scene.light_params.extent, ray), NO_INSTANCE};
@@ -24,7 +25,7 @@ inline Vec3 escaped_light(const Lights &lights, const Ray &ray, Vec3 throughput,
 inline bool is_blocked(const DeviceScene &scene, const ShadowRay &ray, u32 from, u32 to, Sampler numbers, u32 bounce) {
     if (ALPHA_TESTED) {
         u32 key = opacity_hash(numbers, bounce, SHADOW_RAY);
-        return occluded_alpha_tested(stochastic_opacity(scene), ray, from, to, key);
+        return occluded_alpha_tested(stochastic_opacity(scene, false), ray, from, to, key);
     }
     if (INSTANCED) return occluded_instanced(instanced_scene(scene), ray, from, to);
     return occluded(scene.nodes, scene.primitives, scene.light_params.extent, ray);

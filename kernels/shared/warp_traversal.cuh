@@ -262,7 +262,7 @@ inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
 // Performs the opacity test that the lane waits for.
 template <bool SHADOW>
 inline void test_opacity(const DeviceScene &scene, const PathBuffers &paths, u32 bounce, LaneRay &ray) {
-    StochasticOpacity opacity = stochastic_opacity(scene);
+    StochasticOpacity opacity = stochastic_opacity(scene, !SHADOW && bounce == 0);
     const InstanceHit &candidate = ray.candidate;
     const Primitive &primitive = scene.primitives[candidate.hit.primitive];
     Ray along = {ray.origin, 0.0f, ray.direction, ray.from_primitive};

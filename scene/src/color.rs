@@ -24,6 +24,15 @@ pub(crate) fn linear_color(color: Vec3) -> Vec4 {
         .extend(1.0)
 }
 
+/// Encodes a linear value of 0 to 1 with the sRGB transfer function (IEC 61966-2-1).
+pub(crate) fn srgb_encoded(linear: f32) -> f32 {
+    let linear = f64::from(linear);
+    match linear <= 0.003_130_8 {
+        true => (linear * 12.92) as f32,
+        false => (1.055 * libm::pow(linear, 1.0 / 2.4) - 0.055) as f32,
+    }
+}
+
 /// Converts CIE XYZ to linear sRGB (IEC 61966-2-1). Colors outside the sRGB gamut get negative components.
 pub(crate) fn xyz_to_rgb(xyz: DVec3) -> DVec3 {
     DVec3::new(

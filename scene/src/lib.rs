@@ -335,8 +335,8 @@
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and the time of the shutter |
 //! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv`, objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `diffusetransmission`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
-//! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` |
-//! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
+//! | textures | `bitmap`, `checkerboard`, `scale`, `mesh_attribute` with colors | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` |
+//! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse` with an image, `infinite` with any rotation, `point`, `spot`, `distant` |
 //! | spectra | `uniform`, `regular`, `irregular`, `blackbody`, `d65`, lists of wavelengths, files; metals and glasses by name | lists of wavelengths, files, `blackbody`; metals and glasses by name |
 //!
 //! - Spectra become linear sRGB by the color matching functions of the CIE: reflectances under the illuminant D65,
@@ -357,7 +357,11 @@
 //!   then as bright as there, within 5 %. In saturated colors, a channel can be 17 % brighter than in pbrt.
 //! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³
 //!   beyond those of their control meshes.
-//! - Glass with a `specular_transmittance` becomes `Principled` of this color. Its `specular_reflectance` is not used.
+//! - The colors `specular_reflectance` and `specular_transmittance` of Mitsuba's dielectrics, conductors and plastics are
+//!   exact, with textures except for plastics. That of plastics is replaced by its mean.
+//! - Vertex and face colors of a PLY file are shown in Mitsuba if a `mesh_attribute` names them, and never in pbrt.
+//! - An emitter in a shape that is not `area`, such as `spot`, has its own transform, as in Mitsuba 3.9. The light of
+//!   `directionalarea` is not shown, as Mitsuba's path integrator does not find it either.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - The front of each triangle of a mesh is the side of its vertex normals, whatever its winding. That of a mesh without
@@ -370,8 +374,8 @@
 //!   inside `twosided` show a mirrored relief from behind, and those around it that of a thin sheet.
 //! - As in Mitsuba, light of a surface does not depend on its opacity if that is constant. With a texture of the
 //!   opacity, and in pbrt, the surface shines where it is opaque. A light on `null` is half opaque.
-//! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha. Area lights stay
-//!   visible.
+//! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha, and camera rays pass
+//!   through area lights. Mitsuba shows them behind surfaces of `mask` and `null`.
 //! - A colored image that is a number, such as a roughness, has the luminance of its colors in Mitsuba. In pbrt it has
 //!   the mean of the channels, or the alpha of a PNG or EXR image that is not opaque. pbrt's textures `mix` and
 //!   `imagemap` with `invert` are exact with one image, and a mix of several images becomes their mean.
@@ -452,7 +456,7 @@ pub use self::{
     scene::{
         Absorption, Background, BlendError, Camera, Channel, DirectLight, Encoding, Environment,
         EnvironmentSource, Field, FieldEdit, FieldError, FieldKind, FieldValue, Filter, Focus,
-        Framing, Image, Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture,
+        Framing, GlassTint, Image, Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture,
         MaterialTextures, Mesh, Metal, NamedCamera, NumberKind, Parameter, Part, PartState,
         PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides, Sphere,
         SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle, ViewAxes,

@@ -7,7 +7,7 @@ use std::{
 
 use glam::Vec3;
 use raysieve::scene::{
-    Absorption, Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle,
+    Absorption, Camera, GlassTint, PixelFilter, Projection, Scene, Sphere, Surface, Triangle,
 };
 
 /// Loads a scene, and panics with the error if that fails.
@@ -369,6 +369,8 @@ fn furnace_scenes_are_one_sphere_in_a_white_sky() {
             "dielectric",
             Surface::Dielectric {
                 ior: 1.5,
+                thin: false,
+                tint: GlassTint::WHITE,
                 absorption: Absorption::NONE,
             },
         ),

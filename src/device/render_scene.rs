@@ -31,8 +31,8 @@ use crate::{
         energy,
         material::{
             ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, BY_SIDE, COAT_NORMALS, COATED_GLASS,
-            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material,
-            OTHER_LIGHTS, RARE_KINDS, SECOND_UV, THIN,
+            CONDUCTOR, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF,
+            Material, OTHER_LIGHTS, RARE_KINDS, ROUGH_CONDUCTOR, SCHLICK, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -457,6 +457,7 @@ impl RenderScene {
             materials: &self.materials,
             atlas: self.texture_atlas(),
             opacity_maps: &self.opacity_maps,
+            from_camera: false,
         })
     }
 
@@ -490,6 +491,8 @@ impl RenderScene {
         let mut material = self.material_of(surface.material, front, &mut surface);
         if material.flags & BLEND != 0 {
             material.color = self.blended_color(&material, surface, front, MAX_BLENDS);
+        } else {
+            material.color = albedo(&material);
         }
         (surface, material)
     }
@@ -520,7 +523,7 @@ impl RenderScene {
             let mut surface = surface;
             let material = self.material_of(index, front, &mut surface);
             match material.flags & BLEND {
-                0 => material.color,
+                0 => albedo(&material),
                 _ if levels <= 1 => Vec3::ZERO,
                 _ => self.blended_color(&material, surface, front, levels - 1),
             }
@@ -530,5 +533,16 @@ impl RenderScene {
             _ if front => color(blend.first),
             _ => color(blend.second),
         }
+    }
+}
+
+/// Returns the color that a material has in the albedo image: that of a conductor with a refractive index is its mean
+/// reflectance.
+fn albedo(material: &Material) -> Vec3 {
+    match material.kind {
+        CONDUCTOR | ROUGH_CONDUCTOR if material.flags & SCHLICK == 0 => {
+            material.sheen * material.color
+        }
+        _ => material.color,
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         memory,
     },
     shading::{
-        material::{MIRRORED_RELIEF, Material},
+        material::{HIDDEN, MIRRORED_RELIEF, Material},
         material_textures::{
             MAP_ANISOTROPY, MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR,
             MAP_DIFFUSE_TRANSMISSION, MAP_DIFFUSE_TRANSMISSION_COLOR, MAP_EMISSION, MAP_FILM,
@@ -54,6 +54,9 @@ impl TextureBuffers {
             material.maps = maps.len() as u32;
             if written.mirrored_relief {
                 material.flags |= MIRRORED_RELIEF;
+            }
+            if written.hidden_from_camera {
+                material.flags |= HIDDEN;
             }
             let mut packed = MaterialTextures {
                 emission: material.emission,

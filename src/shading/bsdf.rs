@@ -58,7 +58,7 @@ pub fn bsdf_of(
         bsdf.alpha = material.alpha_across;
     }
     if bsdf.kind == ROUGH_CONDUCTOR && bsdf.flags & COMPENSATED != 0 {
-        compensate_conductor(tables, &mut bsdf, cos_eye);
+        compensate_conductor(tables, &mut bsdf, material, cos_eye);
     }
     if bsdf.kind == ROUGH_DIELECTRIC && bsdf.flags & COMPENSATED != 0 {
         compensate_dielectric(tables, &mut bsdf, cos_eye, front);
@@ -81,7 +81,7 @@ pub(crate) fn unresolved_bsdf(material: &Material, front: bool) -> Bsdf {
         kind: material.kind,
         index: material.eta,
         k: material.k,
-        eta: if front {
+        eta: if front || material.flags & THIN != 0 {
             1.0 / material.ior
         } else {
             material.ior

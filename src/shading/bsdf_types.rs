@@ -11,12 +11,13 @@ pub struct Bsdf {
     /// Material kind, one of the constants of [`material`](crate::shading::material).
     pub kind: u32,
     /// Real part of a conductor's refractive index, per channel; unused if the conductor is defined by `color`. For a
-    /// layered or extended material, the F0 of its dielectric boundary.
+    /// layered or extended material, the F0 of its dielectric boundary; for a dielectric, the tint of reflected light.
     pub index: Vec3,
-    /// Imaginary part of a conductor's refractive index, per channel.
+    /// Imaginary part of a conductor's refractive index, per channel. For a layered material, the tint of the reflection
+    /// of its facets.
     pub k: Vec3,
     /// Relative refractive index: that on the eye's side over that behind the surface, below 1 where a ray enters glass
-    /// from air. 1 for materials that have no refractive index; of thin glass, that of entering from both sides.
+    /// from air. 1 for materials that have no refractive index. For thin glass, that of entering it, from both sides.
     pub eta: f32,
     /// GGX roughness `alpha`; of anisotropic facets, that across `tangent`.
     pub alpha: f32,
@@ -40,7 +41,8 @@ pub struct Bsdf {
     pub transmitted_share: f32,
     /// Offset of a layered material's energy table of perfectly reflecting facets, in floats.
     pub mirrors: u32,
-    /// Schlick reflectance at normal incidence (F0) of a layered material's metal and dielectric boundary together.
+    /// Schlick reflectance at normal incidence (F0) of a layered material's metal and dielectric boundary together. For a
+    /// compensated conductor, its mean reflectance over the hemisphere.
     pub f0: Vec3,
     /// Schlick reflectance at grazing incidence (F90) that belongs to `f0`.
     pub f90: f32,

@@ -12,7 +12,7 @@ use crate::{
         bsdf::facets::{facet_density, facet_shadowing},
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{LOST, directional, hemispherical},
-        material::SCHLICK,
+        material::{Material, SCHLICK},
         microfacet::{fresnel_conductor, schlick},
     },
 };
@@ -20,7 +20,7 @@ use crate::{
 /// Sets the multiple-scattering compensation of a rough conductor. `cos_eye` is the cosine between the normal and
 /// `to_eye`.
 #[inline]
-pub fn compensate_conductor(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32) {
+pub fn compensate_conductor(tables: &[f32], bsdf: &mut Bsdf, material: &Material, cos_eye: f32) {
     let here = hemispherical(tables, bsdf.table, LOST, bsdf.alpha);
     bsdf.lost = if here > 0.0 {
         directional(tables, bsdf.table, LOST, bsdf.alpha, cos_eye)
@@ -28,6 +28,11 @@ pub fn compensate_conductor(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32) {
         0.0
     };
     bsdf.lost_ratio = share(bsdf.lost, here);
+    bsdf.f0 = if bsdf.flags & SCHLICK != 0 {
+        bsdf.color + (Vec3::ONE - bsdf.color) * (1.0 / 21.0)
+    } else {
+        material.sheen * bsdf.color
+    };
 }
 
 /// Returns the tint of a conductor's multiple scattering in one channel (Kulla & Conty).
@@ -39,18 +44,19 @@ pub fn multiple_scattering_tint(mean: f32, lost: f32) -> f32 {
     mean * mean * (1.0 - lost) / (1.0 - mean * lost)
 }
 
-/// Returns the Fresnel reflectance of a conductor's facet per channel: exact for an index `eta` + i `k`, Schlick's
-/// otherwise.
+/// Returns the reflectance of a conductor's facet per channel: Fresnel's times the tint for an index `eta` + i `k`,
+/// Schlick's otherwise.
 #[inline]
 pub fn metal_reflectance(bsdf: &Bsdf, cosine: f32) -> Vec3 {
     if bsdf.flags & SCHLICK != 0 {
         return bsdf.color + (Vec3::ONE - bsdf.color) * schlick(cosine);
     }
-    Vec3::new(
-        fresnel_conductor(cosine, bsdf.index.x, bsdf.k.x),
-        fresnel_conductor(cosine, bsdf.index.y, bsdf.k.y),
-        fresnel_conductor(cosine, bsdf.index.z, bsdf.k.z),
-    )
+    bsdf.color
+        * Vec3::new(
+            fresnel_conductor(cosine, bsdf.index.x, bsdf.k.x),
+            fresnel_conductor(cosine, bsdf.index.y, bsdf.k.y),
+            fresnel_conductor(cosine, bsdf.index.z, bsdf.k.z),
+        )
 }
 
 /// Evaluates a rough conductor for `to_light`.
@@ -81,15 +87,10 @@ pub fn metal_value(
     let again =
         bsdf.lost_ratio * directional(tables, bsdf.table, LOST, bsdf.alpha, cos_light) * spread;
     let mean_lost = bsdf.lost / bsdf.lost_ratio;
-    let mean = if bsdf.flags & SCHLICK != 0 {
-        bsdf.color + (Vec3::ONE - bsdf.color) * (1.0 / 21.0)
-    } else {
-        bsdf.color
-    };
     let tint = Vec3::new(
-        multiple_scattering_tint(mean.x, mean_lost),
-        multiple_scattering_tint(mean.y, mean_lost),
-        multiple_scattering_tint(mean.z, mean_lost),
+        multiple_scattering_tint(bsdf.f0.x, mean_lost),
+        multiple_scattering_tint(bsdf.f0.y, mean_lost),
+        multiple_scattering_tint(bsdf.f0.z, mean_lost),
     );
     BsdfValue {
         color: once + tint * again,

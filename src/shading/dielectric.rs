@@ -226,7 +226,8 @@ pub fn glass_facets(
     (once, pdf)
 }
 
-/// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it.
+/// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it. The
+/// color of the result is only that of rough dielectrics; layered materials use their own.
 ///
 /// Thin glass does not refract: light is transmitted as if reflected and then mirrored to the other side.
 #[inline]
@@ -247,9 +248,10 @@ pub fn glass_value(
     let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
     let directions = (normal, to_eye, to_light);
     let (once, pdf) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
+    let color = if reflects { bsdf.index } else { bsdf.color };
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {
-            color: bsdf.color,
+            color,
             scale: squeezed * once,
             pdf,
         };
@@ -269,7 +271,7 @@ pub fn glass_value(
         again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
     BsdfValue {
-        color: bsdf.color,
+        color,
         scale: squeezed * (once + again),
         pdf,
     }

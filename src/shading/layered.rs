@@ -82,8 +82,9 @@ pub(crate) fn resolve_base(bsdf: &mut Bsdf, material: &Material, energy: &Bounda
 /// [`resolve_base`].
 #[inline(always)]
 pub(crate) fn choose_lobes(bsdf: &mut Bsdf, energy: &BoundaryEnergy, mean_entered: f32) {
-    let facets = max_component(bsdf.f0) * (1.0 - energy.lost - energy.at_grazing)
-        + bsdf.f90 * energy.at_grazing;
+    let facets = max_component(bsdf.k)
+        * (max_component(bsdf.f0) * (1.0 - energy.lost - energy.at_grazing)
+            + bsdf.f90 * energy.at_grazing);
     let evenly = max_component(bsdf.multiple_scattering) * energy.mean_lost
         + max_component(bsdf.diffuse) * mean_entered;
     let rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
@@ -218,7 +219,7 @@ pub(crate) fn reflected_value(
     let entered =
         1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
     let spread = cos_light * INV_PI;
-    let facets = facets * (seen * lit);
+    let facets = bsdf.k * facets * (seen * lit);
     let again = bsdf.multiple_scattering * lost;
     let diffuse = bsdf.diffuse * entered;
     let pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen

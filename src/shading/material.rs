@@ -74,7 +74,8 @@ pub const CORRELATED: u32 = 1;
 pub const COMPENSATED: u32 = 2;
 /// Bit of `Material::flags`: a conductor uses Schlick's Fresnel approximation with F0 = `color`.
 pub const SCHLICK: u32 = 4;
-/// Bit of `Material::flags`: glass without an interior, which transmits light without refraction.
+/// Bit of `Material::flags`: glass without an interior, which transmits light without refraction. If it is smooth,
+/// light is also reflected to and fro between both sides.
 pub const THIN: u32 = 8;
 /// Bit of `Material::flags`: light that the boundary reflects back into a diffuse base is scattered there again.
 pub const SATURATED: u32 = 16;
@@ -92,6 +93,9 @@ pub const BLEND: u32 = 256;
 pub const BY_SIDE: u32 = 512;
 /// Bit of `Material::flags`: from behind, normal maps show the relief of the front as its mirror image at the surface.
 pub const MIRRORED_RELIEF: u32 = 1024;
+/// Bit of `Material::flags`: camera rays do not see the surface. Such a material has an entry in
+/// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures).
+pub const HIDDEN: u32 = 2048;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -128,6 +132,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     BLEND,
     BY_SIDE,
     MIRRORED_RELIEF,
+    HIDDEN,
     MAX_BLENDS
 ];
 
@@ -135,8 +140,8 @@ shared! {
     /// A surface's material.
     #[repr(align(16))]
     pub struct Material {
-        /// Albedo or reflectance in linear sRGB, 0..=1. For a conductor given by `eta` and `k`, its mean reflectance
-        /// over the hemisphere.
+        /// Albedo or reflectance in linear sRGB, 0..=1. For a conductor given by `eta` and `k`, the tint of its
+        /// reflection; for a dielectric, that of transmitted light.
         pub color: Vec3,
         /// The kind, from [`DIFFUSE`] to [`EXTENDED`].
         pub kind: u32,
@@ -145,12 +150,13 @@ shared! {
         /// Refractive index of the interior relative to the outside.
         pub ior: f32,
         /// Real part of a conductor's refractive index, per channel. For a layered material, the F0 of its dielectric
-        /// boundary.
+        /// boundary; for a dielectric, the tint of reflected light, 0..=1.
         pub eta: Vec3,
         /// GGX roughness `alpha`, [`MIN_ALPHA`]..=1, of rough kinds; of anisotropic ones, that along the tangent. It is
         /// the square of the roughness in glTF.
         pub alpha: f32,
-        /// Imaginary part of a conductor's refractive index, per channel.
+        /// Imaginary part of a conductor's refractive index, per channel. For a layered material, the tint of the
+        /// reflection of its facets, 0..=1.
         pub k: Vec3,
         /// Sum of flags such as [`CORRELATED`].
         pub flags: u32,
@@ -176,7 +182,8 @@ shared! {
         pub maps: u32,
         /// Absorption of the interior: the transmittance of one metre is 2 to the power of minus this, per channel.
         pub absorption: Vec3,
-        /// Color of the sheen of an extended material, 0..=1 per channel.
+        /// Color of the sheen of an extended material, 0..=1 per channel. For a conductor given by `eta` and `k`, its mean
+        /// reflectance over the hemisphere without tint.
         pub sheen: Vec3,
         /// Alpha of the sheen, [`MIN_SHEEN_ALPHA`]..=1.
         pub sheen_alpha: f32,

@@ -31,8 +31,9 @@ fn metal(metal: scene::Metal, kind: u32) -> Material {
         ..Material::default()
     };
     match metal {
-        scene::Metal::Index { eta, k } => Material {
-            color: Vec3::from_array([0, 1, 2].map(|c| mean_reflectance(eta[c], k[c]))),
+        scene::Metal::Index { eta, k, tint } => Material {
+            color: tint,
+            sheen: Vec3::from_array([0, 1, 2].map(|c| mean_reflectance(eta[c], k[c]))),
             eta,
             k,
             ..material
@@ -42,6 +43,28 @@ fn metal(metal: scene::Metal, kind: u32) -> Material {
             flags: SCHLICK,
             ..material
         },
+    }
+}
+
+/// Builds a smooth dielectric. A thin one has no interior.
+fn dielectric(
+    ior: f32,
+    thin: bool,
+    tint: scene::GlassTint,
+    absorption: scene::Absorption,
+) -> Material {
+    Material {
+        kind: DIELECTRIC,
+        color: tint.transmission,
+        eta: tint.reflection,
+        ior,
+        flags: if thin { THIN } else { 0 },
+        absorption: if thin {
+            Vec3::ZERO
+        } else {
+            halvings(absorption.coefficient())
+        },
+        ..Material::default()
     }
 }
 
@@ -102,6 +125,7 @@ fn layered(principled: &scene::Principled) -> Material {
         emission: principled.emission,
         ior,
         eta: boundary,
+        k: Vec3::ONE,
         specular: principled.specular,
         alpha: alpha(principled.roughness, MIN_ALPHA),
         flags: CORRELATED
@@ -162,11 +186,12 @@ impl From<&scene::Surface> for Material {
                 one_sided: one_sided.into(),
                 ..plain(MIRROR, reflectance)
             },
-            scene::Surface::Dielectric { ior, absorption } => Material {
+            scene::Surface::Dielectric {
                 ior,
-                absorption: halvings(absorption.coefficient()),
-                ..plain(DIELECTRIC, Vec3::ONE)
-            },
+                thin,
+                tint,
+                absorption,
+            } => dielectric(ior, thin, tint, absorption),
             scene::Surface::Conductor {
                 metal: of,
                 one_sided,
@@ -184,34 +209,35 @@ impl From<&scene::Surface> for Material {
             },
             // An index of 1 does not refract, so the facets are invisible.
             scene::Surface::RoughDielectric {
-                ior, absorption, ..
-            } if (ior - 1.0).abs() < 1e-3 => Material {
                 ior,
-                absorption: halvings(absorption.coefficient()),
-                ..plain(DIELECTRIC, Vec3::ONE)
-            },
+                tint,
+                absorption,
+                ..
+            } if (ior - 1.0).abs() < 1e-3 => dielectric(ior, false, tint, absorption),
             scene::Surface::RoughDielectric {
                 ior,
                 roughness,
+                tint,
                 absorption,
             } => rough(
                 roughness,
                 Material {
-                    ior,
-                    absorption: halvings(absorption.coefficient()),
-                    ..plain(ROUGH_DIELECTRIC, Vec3::ONE)
+                    kind: ROUGH_DIELECTRIC,
+                    ..dielectric(ior, false, tint, absorption)
                 },
             ),
             scene::Surface::CoatedDiffuse {
                 albedo,
                 ior,
                 alpha,
+                reflection_tint,
                 one_sided,
             } => {
                 let amplitude = (ior - 1.0) / (ior + 1.0);
                 Material {
                     ior,
                     eta: Vec3::splat(amplitude * amplitude),
+                    k: reflection_tint,
                     specular: 1.0,
                     alpha: max_f32(alpha, MIN_ALPHA),
                     clearcoat_alpha: MIN_ALPHA,

@@ -21,7 +21,7 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     sampler::{Sampler, hash, unit},
     shading::{
-        material::Material,
+        material::{HIDDEN, Material},
         material_textures::{MAP_OPACITY, TextureAtlas, apply_cutoff, channel_value},
         opacity_map::{OPAQUE, TRANSPARENT, known_opacity},
         texture::sample_texture,
@@ -44,9 +44,20 @@ pub struct StochasticOpacity<'a> {
     pub atlas: TextureAtlas<'a>,
     /// Opacity maps of the primitives, see [`opacity_map`](super::opacity_map).
     pub opacity_maps: &'a [u32],
+    /// Whether the rays are camera rays, which do not see materials with the flag [`HIDDEN`].
+    pub from_camera: bool,
 }
 
 impl StochasticOpacity<'_> {
+    /// Returns the test for the rays of paths at a bounce; 0 is that of the camera rays.
+    #[inline(always)]
+    pub fn of_path_rays(self, bounce: u32) -> Self {
+        StochasticOpacity {
+            from_camera: bounce == 0,
+            ..self
+        }
+    }
+
     /// Returns the result of the opacity test at a hit if the opacity map knows it for all random numbers.
     #[inline(always)]
     fn known_result(&self, hit: &Hit) -> Option<bool> {
@@ -135,7 +146,7 @@ pub fn coordinates_at(
     (hit.u, 1.0 - hit.v)
 }
 
-/// Returns the opacity of the surface where a ray hits it, 0..=1.
+/// Returns the opacity of the surface where a ray hits it, 0..=1; 0 if the camera does not see it.
 #[inline]
 pub fn opacity_at(opacity: &StochasticOpacity, ray: &Ray, found: &InstanceHit) -> f32 {
     let primitive = &opacity.scene.primitives[found.hit.primitive as usize];
@@ -144,11 +155,14 @@ pub fn opacity_at(opacity: &StochasticOpacity, ray: &Ray, found: &InstanceHit) -
     } else {
         instance_material(&opacity.scene.instances[found.instance as usize], primitive)
     };
-    let maps = opacity.materials[material as usize].maps;
-    if maps == 0 {
+    let material = &opacity.materials[material as usize];
+    if material.maps == 0 {
         return 1.0;
     }
-    let maps = &opacity.atlas.maps[maps as usize];
+    if opacity.from_camera && material.flags & HIDDEN != 0 {
+        return 0.0;
+    }
+    let maps = &opacity.atlas.maps[material.maps as usize];
     if maps.used & (1 << MAP_OPACITY) == 0 {
         return apply_cutoff(maps, maps.opacity);
     }

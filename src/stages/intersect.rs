@@ -68,7 +68,10 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         );
     } else if let Some(simd_scene) = scene.simd_instanced_scene() {
         match scene.stochastic_opacity() {
-            Some(opacity) => each_instanced(wave, simd_scene, &opacity, entries.clone(), bounce),
+            Some(opacity) => {
+                let opacity = opacity.of_path_rays(bounce);
+                each_instanced(wave, simd_scene, &opacity, entries.clone(), bounce);
+            }
             None => {
                 let opaque = Opaque(&scene.primitives);
                 each_instanced(wave, simd_scene, &opaque, entries.clone(), bounce);

@@ -46,7 +46,7 @@ pub fn nearest_hit<const INSTANCED: bool>(
 ) -> InstanceHit {
     if INSTANCED && let Some(opacity) = scene.stochastic_opacity() {
         let key = opacity_hash(numbers, bounce, PATH_RAY);
-        return nearest_alpha_tested(&opacity, ray, from, key);
+        return nearest_alpha_tested(&opacity.of_path_rays(bounce), ray, from, key);
     }
     if INSTANCED {
         return bvh::nearest_instanced(&scene.instanced_scene(), ray, from);

@@ -25,6 +25,7 @@ mod strategies;
 mod path_records;
 mod roulette;
 mod white;
+mod tints;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;

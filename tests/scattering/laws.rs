@@ -68,6 +68,7 @@ fn white_materials_lose_nothing() {
     let perfect = Metal::Index {
         eta: Vec3::ZERO,
         k: Vec3::ONE,
+        tint: Vec3::ONE,
     };
     let mut surfaces = Vec::new();
     for alpha in [
@@ -79,6 +80,7 @@ fn white_materials_lose_nothing() {
                 albedo: Vec3::ONE,
                 ior: 1.5,
                 alpha,
+                reflection_tint: Vec3::ONE,
                 one_sided: false,
             },
         ));

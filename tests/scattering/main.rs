@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use common::{Random, load};
 use glam::Vec3;
 use raysieve::{
-    scene::{Absorption, Masking, Metal, Principled, Roughness, Surface},
+    scene::{Absorption, GlassTint, Masking, Metal, Principled, Roughness, Surface},
     shading::{
         bsdf::{
             Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, extended::along_tangent,
@@ -172,6 +172,7 @@ pub(crate) fn glass(ior: f32, roughness: Roughness) -> Surface {
     Surface::RoughDielectric {
         ior,
         roughness,
+        tint: GlassTint::WHITE,
         absorption: Absorption::NONE,
     }
 }
@@ -180,6 +181,7 @@ pub(crate) fn gold() -> Metal {
     Metal::Index {
         eta: Vec3::new(0.143, 0.375, 1.442),
         k: Vec3::new(3.983, 2.386, 1.603),
+        tint: Vec3::ONE,
     }
 }
 
@@ -223,6 +225,7 @@ fn materials() -> Vec<(String, Surface)> {
             albedo: Vec3::new(0.8, 0.4, 0.1),
             ior: 1.5,
             alpha,
+            reflection_tint: Vec3::ONE,
             one_sided: false,
         };
         materials.push((format!("coated, alpha {alpha}"), coated));

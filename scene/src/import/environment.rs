@@ -6,7 +6,7 @@ use glam::{DMat3, DVec2, DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::{
-    color::srgb_value,
+    color::{luminance, srgb_value},
     image::environment_map::{BYTES_PER_TEXEL, MAX_TEXELS},
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
     memory,
@@ -101,6 +101,25 @@ pub(crate) fn environment(
             }
         });
     Ok(Environment::new(width as u32, radiances, 0.0))
+}
+
+/// Returns the illuminance of a plane below the upper half of an equal-area octahedral map as pbrt computes it, which
+/// is half of the exact value.
+pub(crate) fn illuminance(image: &Image) -> f64 {
+    let colors = colors(image, Vec3::ONE);
+    let (width, height) = (f64::from(image.width), f64::from(image.height));
+    let rows = colors.chunks_exact(image.width as usize).enumerate();
+    let sum: f64 = rows
+        .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, color)| (x, y, color)))
+        .map(|(x, y, &color)| {
+            let across = 2.0 * (x as f64 + 0.5) / width - 1.0;
+            let down = 2.0 * (y as f64 + 0.5) / height - 1.0;
+            // The centre of the square is +z, and its horizon the inner square.
+            let distance = (across.abs() + down.abs()).min(1.0);
+            f64::from(luminance(color)) * (1.0 - distance * distance)
+        })
+        .sum();
+    2.0 * PI * sum / (width * height)
 }
 
 /// Rotates an environment map. `from_world` rotates a direction of the world into the map's coordinates. Returns the

@@ -212,7 +212,7 @@ pub(super) fn normal_reflectance(ior: f32) -> f32 {
 
 /// Returns the index of refraction of a boundary that reflects, at normal incidence, what both sides of a pane of index
 /// `ior` reflect together.
-pub(crate) fn thin_ior(ior: f32) -> f32 {
+fn thin_ior(ior: f32) -> f32 {
     let once = normal_reflectance(ior);
     let amplitude = (2.0 * once / (1.0 + once)).sqrt();
     // Both sides of a pane whose amplitude is almost 1 reflect everything.
@@ -229,7 +229,7 @@ fn conductor_reflectance(eta: Vec3, k: Vec3) -> Vec3 {
 pub(crate) fn metal_color(metal: Metal) -> Vec3 {
     match metal {
         Metal::Color(color) => color,
-        Metal::Index { eta, k } => conductor_reflectance(eta, k),
+        Metal::Index { eta, k, tint } => conductor_reflectance(eta, k) * tint,
     }
 }
 
@@ -260,9 +260,16 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
             reflectance,
             one_sided,
         } => metallic(reflectance, 0.0, one_sided),
-        Surface::Dielectric { ior, absorption } => Principled {
+        Surface::Dielectric {
+            ior,
+            thin,
+            tint,
             absorption,
-            ..glass(ior, 0.0)
+        } => Principled {
+            base_color: tint.transmission,
+            thin,
+            absorption,
+            ..glass(if thin { thin_ior(ior) } else { ior }, 0.0)
         },
         Surface::Conductor { metal, one_sided } => metallic(metal_color(metal), 0.0, one_sided),
         Surface::RoughConductor {
@@ -273,8 +280,10 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
         Surface::RoughDielectric {
             ior,
             roughness,
+            tint,
             absorption,
         } => Principled {
+            base_color: tint.transmission,
             absorption,
             ..glass(ior, roughness.alpha)
         },
@@ -282,9 +291,11 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
             albedo,
             ior,
             alpha,
+            reflection_tint,
             one_sided,
         } => Principled {
             base_color: albedo,
+            specular_color: reflection_tint,
             ior,
             roughness: alpha.sqrt(),
             one_sided,

@@ -11,6 +11,7 @@ use std::{
 use flate2::bufread::MultiGzDecoder;
 
 use crate::{
+    color::srgb_encoded,
     files::{display_path, file_type, open_regular_file, progress::WatchedFile},
     model::{Model, ModelMesh},
     obj, ply,
@@ -52,10 +53,11 @@ impl<Reading: Copy + Eq + Hash> MeshFiles<Reading> {
 }
 
 /// Reads the meshes of an `.obj` or `.ply` file, or of a `.gz` file with one of them (PLY unless its name says OBJ), in the coordinates of the file. Texture
-/// coordinates have v downwards, as [`ModelMesh`] has.
+/// coordinates have v downwards, as [`ModelMesh`] has. With `colors`, meshes keep the colors of a PLY file, whose numbers
+/// are taken for linear.
 ///
 /// Fails with a one-line message that does not name the file.
-pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
+pub(crate) fn read(path: &Path, colors: bool) -> Result<Vec<ModelMesh>, String> {
     let packed = file_type(path) == "gz";
     let kind = match packed {
         true => file_type(&path.with_extension("")),
@@ -85,16 +87,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ModelMesh>, String> {
             _ => ply::read_geometry(reader, bytes)?,
         }
     };
-    Ok(meshes(model))
+    Ok(meshes(model, colors))
 }
 
-/// Returns the meshes of a model without vertex colors.
-fn meshes(model: Model) -> Vec<ModelMesh> {
+/// Returns the meshes of a model, with the numbers of the file as linear vertex colors, or without them.
+fn meshes(model: Model, keep_colors: bool) -> Vec<ModelMesh> {
     let mut meshes = model.meshes;
     for mesh in &mut meshes {
-        mesh.colors = None;
-        mesh.color_texture = None;
-        mesh.colored_materials.clear();
+        mesh.colors = mesh.colors.take().filter(|_| keep_colors);
+        for color in mesh.colors.iter_mut().flatten() {
+            *color = color.truncate().map(srgb_encoded).extend(1.0);
+        }
     }
     meshes
 }

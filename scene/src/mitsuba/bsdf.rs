@@ -11,12 +11,12 @@ use crate::{
     import::{
         bump::Bump,
         coat::{Facets, LossyCoat},
-        materials::{Alphas, Color, Scalar, metal_color, reflectance, thin_ior},
+        materials::{Alphas, Color, Scalar, reflectance},
         refractive_indices,
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
-    scene::{Absorption, Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
+    scene::{Absorption, GlassTint, Masking, MaterialTextures, Metal, Parameter, Surface},
 };
 
 /// A converted BSDF.
@@ -28,6 +28,8 @@ pub(super) struct Bsdf {
     pub(super) bump: Option<Bump>,
     /// Whether the surface is invisible: it is only the boundary of a medium. A shape is then left out unless it emits.
     pub(super) invisible: bool,
+    /// Whether the colors of a mesh multiply that of the material.
+    pub(super) has_mesh_colors: bool,
 }
 
 impl From<Surface> for Bsdf {
@@ -36,11 +38,19 @@ impl From<Surface> for Bsdf {
             material: surface.into(),
             bump: None,
             invisible: false,
+            has_mesh_colors: false,
         }
     }
 }
 
 impl Bsdf {
+    /// Creates a visible BSDF with these textures.
+    fn new(surface: Surface, maps: MaterialTextures) -> Bsdf {
+        let mut bsdf = Bsdf::from(surface);
+        bsdf.material.maps = maps;
+        bsdf
+    }
+
     /// Returns the material and the bump map for use in a blend, where an invisible surface has an opacity of 0.
     fn part(mut self) -> (ModelMaterial, Option<Bump>) {
         if self.invisible {
@@ -55,9 +65,13 @@ impl Converter<'_> {
     /// itself, is nested too deeply or has an invalid parameter.
     pub(super) fn bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
         if let Some(known) = self.bsdfs.get(&object.number) {
+            self.reads_mesh_colors |= known.has_mesh_colors;
             return Ok(known.clone());
         }
+        let before = std::mem::take(&mut self.reads_mesh_colors);
         let mut bsdf = self.nested(object, |own| own.new_bsdf(object))?;
+        bsdf.has_mesh_colors = self.reads_mesh_colors;
+        self.reads_mesh_colors |= before;
         if bsdf.material.name.is_empty() {
             bsdf.material.name = crate::error::escaped(&object.id);
         }
@@ -98,45 +112,25 @@ impl Converter<'_> {
                     }
                 }
             }
-            "dielectric" => {
-                let ior = self.relative_ior(object, 1.5046)?;
-                let glass = Surface::Dielectric {
-                    ior,
+            "dielectric" | "thindielectric" => {
+                let mut maps = MaterialTextures::default();
+                let surface = Surface::Dielectric {
+                    ior: self.relative_ior(object, 1.5046)?,
+                    thin: object.plugin == "thindielectric",
+                    tint: self.glass_tint(object, &mut maps)?,
                     absorption: Absorption::NONE,
                 };
-                self.glass(object, glass, (ior, 0.0, false))
-            }
-            "thindielectric" => {
-                self.scene
-                    .note("approximated: reflections between the sides of `thindielectric`");
-                let ior = thin_ior(self.relative_ior(object, 1.5046)?);
-                let glass = Surface::Principled(Principled {
-                    transmission: 1.0,
-                    thin: true,
-                    roughness: 0.0,
-                    ior,
-                    ..Principled::default()
-                });
-                self.glass(object, glass, (ior, 0.0, true))
+                Ok(Bsdf::new(surface, maps))
             }
             "roughdielectric" => {
-                let ior = self.relative_ior(object, 1.5046)?;
                 let mut maps = MaterialTextures::default();
-                let roughness = self.alphas(object)?.apply(Masking::Separable, &mut maps);
-                let glass = Surface::RoughDielectric {
-                    ior,
-                    roughness,
+                let surface = Surface::RoughDielectric {
+                    ior: self.relative_ior(object, 1.5046)?,
+                    roughness: self.alphas(object)?.apply(Masking::Separable, &mut maps),
+                    tint: self.glass_tint(object, &mut maps)?,
                     absorption: Absorption::NONE,
                 };
-                let mut bsdf = self.glass(object, glass, (ior, roughness.alpha, false))?;
-                if bsdf.material.surface == glass {
-                    bsdf.material.maps = maps;
-                } else {
-                    // The light that facets lose in Mitsuba is added back, and the roughness is one number.
-                    self.scene
-                        .note("approximated: the facets of `roughdielectric` with a color");
-                }
-                Ok(bsdf)
+                Ok(Bsdf::new(surface, maps))
             }
             "conductor" | "roughconductor" => self.conductor(object),
             "plastic" | "roughplastic" | "pplastic" => self.plastic(object),
@@ -226,35 +220,20 @@ impl Converter<'_> {
         }
     }
 
-    /// Returns the BSDF of a dielectric: `glass` or, if it colors the light that it transmits, a principled material of
-    /// this index, this alpha, thin or not. Warns if it colors the light that it reflects, which real ones do not.
-    fn glass(
+    /// Returns the colors by which a dielectric multiplies light, and adds their textures to `maps`.
+    fn glass_tint(
         &mut self,
         object: &Object,
-        glass: Surface,
-        (ior, alpha, thin): (f32, f32, bool),
-    ) -> Result<Bsdf, String> {
-        let is_white = |color: &Color| color.texture.is_none() && color.factor == Vec3::ONE;
-        let reflectance = self.reflectance(object, "specular_reflectance", 1.0)?;
-        if !is_white(&reflectance) {
-            let plugin = excerpt(&object.plugin);
-            let note = format!("not used: `specular_reflectance` of `{plugin}`");
-            self.scene.note(note);
-        }
-        let transmittance = self.reflectance(object, "specular_transmittance", 1.0)?;
-        if is_white(&transmittance) {
-            return Ok(glass.into());
-        }
-        Ok(colored(transmittance, |base_color| {
-            Surface::Principled(Principled {
-                base_color,
-                transmission: 1.0,
-                roughness: alpha.sqrt(),
-                ior,
-                thin,
-                ..Principled::default()
-            })
-        }))
+        maps: &mut MaterialTextures,
+    ) -> Result<GlassTint, String> {
+        let mut tint = |name: &str, parameter| -> Result<Vec3, String> {
+            let color = self.reflectance(object, name, 1.0)?;
+            Ok(reflectance(color.apply(parameter, maps)))
+        };
+        Ok(GlassTint {
+            reflection: tint("specular_reflectance", Parameter::SpecularColor)?,
+            transmission: tint("specular_transmittance", Parameter::Color)?,
+        })
     }
 
     /// Returns the index of refraction inside a surface divided by that outside, clamped to 0.1..=10. `default` is that
@@ -320,27 +299,24 @@ impl Converter<'_> {
     fn conductor(&mut self, object: &Object) -> Result<Bsdf, String> {
         let tint = self.reflectance(object, "specular_reflectance", 1.0)?;
         let named = object.text("material", "");
-        let mut metal = match named {
-            "none" => Metal::Color(Vec3::ONE),
+        let index = match named {
+            "none" => None,
             "" => match (
                 self.color(object, "eta", Use::Reflectance)?,
                 self.color(object, "k", Use::Reflectance)?,
             ) {
-                (None, None) => Metal::Color(Vec3::ONE),
+                (None, None) => None,
                 (eta, k) => {
                     let library = &self.scene.model.library;
                     let index = |color: Option<Color>, default: f32| {
                         let color = color.map_or(Vec3::splat(default), |color| color.mean(library));
                         color.clamp(Vec3::ZERO, Vec3::splat(100.0))
                     };
-                    Metal::Index {
-                        eta: index(eta, 0.0),
-                        k: index(k, 1.0),
-                    }
+                    Some((index(eta, 0.0), index(k, 1.0)))
                 }
             },
             name => match refractive_indices::conductor(name) {
-                Some((eta, k)) => Metal::Index { eta, k },
+                Some(index) => Some(index),
                 None => {
                     let name = excerpt(name);
                     return Err(format!(
@@ -349,38 +325,27 @@ impl Converter<'_> {
                 }
             },
         };
-        // A metal without a refractive index is a perfect mirror, whatever the angle.
-        let mirror = metal == Metal::Color(Vec3::ONE);
-        if tint.factor != Vec3::ONE || tint.texture.is_some() {
-            // A smooth mirror reflects its color at all angles, and a rough one more at grazing angles.
-            if !mirror || object.plugin == "roughconductor" {
-                self.scene.note(
-                    "approximated: the Fresnel reflection of conductors with `specular_reflectance`",
-                );
-            }
-            metal = Metal::Color(reflectance(metal_color(metal) * tint.factor));
-        }
-        let rough = object.plugin == "roughconductor";
         let mut maps = MaterialTextures::default();
-        let surface = match (rough, metal) {
-            (true, _) => Surface::RoughConductor {
+        let tint = reflectance(tint.apply(Parameter::Color, &mut maps));
+        // A metal without a refractive index is a perfect mirror, whatever the angle, as one of this index is.
+        let (eta, k) = index.unwrap_or((Vec3::ZERO, Vec3::ONE));
+        let metal = Metal::Index { eta, k, tint };
+        let surface = match (object.plugin.as_str(), index) {
+            ("roughconductor", _) => Surface::RoughConductor {
                 metal,
                 roughness: self.alphas(object)?.apply(Masking::Separable, &mut maps),
                 one_sided: true,
             },
-            (false, Metal::Color(reflectance)) if mirror => Surface::Mirror {
-                reflectance,
+            (_, None) => Surface::Mirror {
+                reflectance: tint,
                 one_sided: true,
             },
-            (false, _) => Surface::Conductor {
+            (_, Some(_)) => Surface::Conductor {
                 metal,
                 one_sided: true,
             },
         };
-        let mut bsdf = Bsdf::from(surface);
-        tint.apply(Parameter::Color, &mut maps);
-        bsdf.material.maps = maps;
-        Ok(bsdf)
+        Ok(Bsdf::new(surface, maps))
     }
 
     /// Converts plastic: a diffuse base under a dielectric coat.
@@ -389,10 +354,11 @@ impl Converter<'_> {
             .note("approximated: the Fresnel reflection of `plastic` by Schlick's formula");
         let color = self.reflectance(object, "diffuse_reflectance", 0.5)?;
         let specular = self.reflectance(object, "specular_reflectance", 1.0)?;
-        if specular.texture.is_some() || specular.factor != Vec3::ONE {
+        if specular.texture.is_some() {
             self.scene
-                .note("not used: `specular_reflectance` of `plastic`");
+                .note("approximated: the texture `specular_reflectance` of `plastic` by its mean");
         }
+        let reflection_tint = reflectance(specular.mean(&self.scene.model.library));
         let ior = self.relative_ior(object, 1.49)?;
         let alpha = match object.plugin.as_str() {
             "plastic" => 0.0,
@@ -418,6 +384,7 @@ impl Converter<'_> {
             albedo,
             ior,
             alpha,
+            reflection_tint,
             one_sided: true,
         }))
     }
@@ -446,6 +413,7 @@ impl Converter<'_> {
             material,
             bump,
             invisible,
+            has_mesh_colors: false,
         })
     }
 
@@ -464,6 +432,7 @@ impl Converter<'_> {
             material,
             bump,
             invisible,
+            has_mesh_colors: false,
         })
     }
 }

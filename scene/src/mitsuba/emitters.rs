@@ -103,6 +103,9 @@ impl Converter<'_> {
             }
             // An area light that shapes refer to.
             "area" => {}
+            "directionalarea" => self.scene.note(
+                "not shown: the light of `directionalarea`, which the paths of Mitsuba do not find either",
+            ),
             "sunsky" | "sky" | "sun" => self.sun_sky(object, to_world.matrix3)?,
             plugin => {
                 let plugin = excerpt(plugin);

@@ -78,10 +78,13 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Imported, String> {
         materials: HashMap::new(),
         bsdfs: HashMap::new(),
         textures: HashMap::new(),
+        colored_by_mesh: HashSet::new(),
+        reads_mesh_colors: false,
         groups: HashMap::new(),
         meshes: MeshFiles::default(),
         open: HashSet::new(),
         shapes: 0,
+        lit: HashSet::new(),
         hides_emitters: false,
     };
     notes
@@ -105,6 +108,10 @@ struct Converter<'d> {
     bsdfs: HashMap<usize, Bsdf>,
     /// Textures by the number of their object and what they are read for.
     textures: HashMap<(usize, textures::Use), Color>,
+    /// Numbers of the textures that contain the vertex or face colors of a mesh.
+    colored_by_mesh: HashSet<usize>,
+    /// Whether a texture of that kind was read since this was last `false`.
+    reads_mesh_colors: bool,
     /// Shapes of shape groups by the number of their object.
     groups: HashMap<usize, Rc<Vec<ModelInstance>>>,
     /// Meshes of the files that were read.
@@ -113,6 +120,8 @@ struct Converter<'d> {
     open: HashSet<usize>,
     /// Number of shapes that were converted, counted with repetitions.
     shapes: usize,
+    /// Numbers of the emitters in shapes that are not area lights.
+    lit: HashSet<usize>,
     /// Whether camera rays do not see emitters.
     hides_emitters: bool,
 }

@@ -180,7 +180,7 @@ fn parameters(tag: &str, plugin: &str) -> Option<&'static [&'static str]> {
             &["scale", "flip_invalid_normals", "use_shadowing_function"]
         }
         ("bsdf", "normalmap") => &["flip_invalid_normals", "use_shadowing_function"],
-        ("emitter", "area") => &["radiance"],
+        ("emitter", "area" | "directionalarea") => &["radiance"],
         ("emitter", "constant") => &["radiance"],
         ("emitter", "point") => &["position", "intensity"],
         ("emitter", "spot") => &["intensity", "cutoff_angle", "beam_width", "texture"],

@@ -16,8 +16,8 @@ use crate::{
         materials::{Alphas, Color, Scalar, reflectance},
     },
     scene::{
-        Absorption, Masking, MaterialTexture, MaterialTextures, Metal, Parameter, Principled,
-        Surface,
+        Absorption, GlassTint, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
+        Principled, Surface,
     },
 };
 
@@ -61,18 +61,35 @@ impl Converter<'_> {
             return self.layered(parameters, Some(diffuse_transmission));
         }
         let is_part = |scalar: &Scalar| !is_constant(scalar, 0.0) && !is_constant(scalar, 1.0);
-        if !is_part(&parameters.transmission) || !is_constant(&parameters.metallic, 0.0) {
-            return self.solid(parameters);
+        let Parameters {
+            metallic,
+            transmission,
+            ..
+        } = parameters;
+        if is_part(&transmission) && is_constant(&metallic, 0.0) {
+            let parts = [0.0, 1.0].map(|transmission| Parameters {
+                transmission: transmission.into(),
+                ..parameters
+            });
+            return self.sum(parts, transmission);
         }
-        // Its light is the sum of that of both, weighted by the part that transmits.
-        let [opaque, glass] = [0.0, 1.0].map(|transmission| Parameters {
-            transmission: transmission.into(),
-            ..parameters
-        });
-        let (opaque, glass) = (self.solid(opaque)?, self.solid(glass)?);
-        let parts = [opaque, glass].map(|part| (part.material, part.bump));
-        let [opaque, glass] = parts;
-        let (material, _) = self.scene.blend(opaque, glass, parameters.transmission)?;
+        // Textures of `metallic` are mostly 0 or 1, and a blend is noisier.
+        if is_part(&metallic) && metallic.texture.is_none() && is_constant(&transmission, 0.0) {
+            let parts = [0.0, 1.0].map(|metallic| Parameters {
+                metallic: metallic.into(),
+                ..parameters
+            });
+            return self.sum(parts, metallic);
+        }
+        self.solid(parameters)
+    }
+
+    /// Converts a principled BSDF whose light is the sum of that of two others. `weight` is the part of the second one.
+    fn sum(&mut self, parts: [Parameters; 2], weight: Scalar) -> Result<Bsdf, String> {
+        let [first, second] = parts;
+        let parts = [self.solid(first)?, self.solid(second)?];
+        let [first, second] = parts.map(|part| (part.material, part.bump));
+        let (material, _) = self.scene.blend(first, second, weight)?;
         Ok(Bsdf {
             material,
             ..Bsdf::from(Surface::Principled(Principled::default()))
@@ -340,6 +357,7 @@ impl Parameters {
             Surface::RoughDielectric {
                 ior: self.ior,
                 roughness,
+                tint: GlassTint::WHITE,
                 absorption: Absorption::NONE,
             }
         };

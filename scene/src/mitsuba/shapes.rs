@@ -17,7 +17,7 @@ use crate::{
     },
     limits::check_brightness,
     model::{ModelInstance, ModelMesh},
-    scene::{MaterialTextures, Parameter},
+    scene::{MaterialTextures, Parameter, Surface},
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -37,6 +37,8 @@ pub(super) struct Reading {
     bent: bool,
     /// Whether the material has a normal map.
     has_normal_map: bool,
+    /// Whether the vertex or face colors of the file multiply the color of the material.
+    has_colors: bool,
 }
 
 impl Converter<'_> {
@@ -273,12 +275,13 @@ impl Converter<'_> {
             flip_v: object.flag("flip_tex_coords", object.plugin == "obj"),
             bent: bumped || self.needs_tangents(object)?,
             has_normal_map,
+            has_colors: self.shows_mesh_colors(object)?,
         };
         let read = |path: &Path| {
             let is_serialized = object.plugin == "serialized";
             let mut meshes = match is_serialized {
                 true => vec![serialized::read(path, reading.index)?],
-                false => mesh_files::read(path)?,
+                false => mesh_files::read(path, reading.has_colors)?,
             };
             prepare(&mut meshes, is_serialized, reading)?;
             Ok(meshes)
@@ -290,9 +293,21 @@ impl Converter<'_> {
             let of_file = &self.scene.model.meshes[mesh];
             let transform = of_file.placed(to_world);
             let size = uv_extent(of_file, &to_world, right_handed);
-            let Some(material) = self.material(object, size)? else {
+            let Some(mut material) = self.material(object, size)? else {
                 return Ok(());
             };
+            if reading.has_colors {
+                let model = &mut self.scene.model;
+                let is_blend = matches!(model.materials[material].surface, Surface::Blend { .. });
+                if model.meshes[mesh].colors.is_none() {
+                    let text = "not shown: a `mesh_attribute` of {} without colors";
+                    model.note_count(text, ["mesh", "meshes"], 1);
+                } else if is_blend {
+                    let text = "not shown: the colors of {} whose BSDF is a blend";
+                    model.note_count(text, ["mesh", "meshes"], 1);
+                }
+                material = model.with_vertex_colors(mesh, material)?;
+            }
             let instance = ModelInstance {
                 mesh,
                 material,
@@ -343,6 +358,19 @@ impl Converter<'_> {
         Ok(self.scene.model.has_normal_map(&bsdf.material))
     }
 
+    /// Returns whether a texture of the colors of a shape's mesh determines the color of its material, or of its light.
+    fn shows_mesh_colors(&mut self, object: &Rc<Object>) -> Result<bool, String> {
+        let document = self.document;
+        let before = std::mem::take(&mut self.reads_mesh_colors);
+        if let Some(of) = document.child_of_kind(object, "bsdf") {
+            self.bsdf(of)?;
+        }
+        if let Some(emitter) = document.child_of_kind(object, "emitter") {
+            self.emission(emitter, "radiance")?;
+        }
+        Ok(std::mem::replace(&mut self.reads_mesh_colors, before))
+    }
+
     /// Returns whether the BSDF of a shape needs tangents: it has a normal map or is anisotropic.
     fn needs_tangents(&mut self, object: &Rc<Object>) -> Result<bool, String> {
         let Some(of) = self.document.child_of_kind(object, "bsdf") else {
@@ -376,6 +404,7 @@ impl Converter<'_> {
         let document = self.document;
         let of = document.child_of_kind(object, "bsdf");
         let emitter = document.child_of_kind(object, "emitter");
+        let is_area = |emitter: &&Rc<Object>| emitter.plugin == "area";
         let relief_size = self.relief_size(object, size)?;
         let number = |object: Option<&Rc<Object>>| object.map_or(0, |object| object.number);
         let key = (
@@ -388,15 +417,22 @@ impl Converter<'_> {
             (None, None) => bsdf::grey(),
             (None, Some(_)) => bsdf::black(),
         };
-        if bsdf.invisible && emitter.is_none() {
-            return Ok(None);
-        }
         if let Some(&known) = self.materials.get(&key) {
             return Ok(Some(known));
         }
+        // Others have transforms of their own, as in Mitsuba, and shine without the shape.
+        if let Some(other) = emitter.filter(|emitter| !is_area(emitter))
+            && self.lit.insert(other.number)
+        {
+            self.emitter(other)?;
+        }
+        if bsdf.invisible && emitter.filter(is_area).is_none() {
+            return Ok(None);
+        }
         let mut material = bsdf.material;
         self.scene.add_relief(&mut material, bsdf.bump, size)?;
-        if let Some(emitter) = emitter {
+        material.maps.hidden_from_camera = emitter.is_some() && self.hides_emitters;
+        if let Some(emitter) = emitter.filter(is_area) {
             let radiance = self.emission(emitter, "radiance")?;
             if bsdf.invisible {
                 // All light passes in Mitsuba. A lower opacity would be noisier.
@@ -406,16 +442,6 @@ impl Converter<'_> {
                     .note("approximated: area lights whose BSDF is `null` by half opaque ones");
             }
             let radiance = self.compensate_opacity(radiance, &material.maps);
-            if self.hides_emitters {
-                self.scene
-                    .note("not used: hide_emitters for area lights, which are visible; move them out of view");
-            }
-            if emitter.plugin != "area" {
-                let plugin = excerpt(&emitter.plugin);
-                self.scene.note(format!(
-                    "approximated: the emitter `{plugin}` by an area light"
-                ));
-            }
             if !emit(&mut material, radiance) {
                 self.scene
                     .note("approximated: the reflection of area lights that are not diffuse");

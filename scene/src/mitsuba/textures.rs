@@ -105,9 +105,15 @@ impl Converter<'_> {
     pub(super) fn texture(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let key = (object.number, of);
         if let Some(&known) = self.textures.get(&key) {
+            self.reads_mesh_colors |= self.colored_by_mesh.contains(&object.number);
             return Ok(known);
         }
+        let before = std::mem::take(&mut self.reads_mesh_colors);
         let color = self.nested(object, |own| own.new_texture(object, of))?;
+        if self.reads_mesh_colors {
+            self.colored_by_mesh.insert(object.number);
+        }
+        self.reads_mesh_colors |= before;
         self.textures.insert(key, color);
         Ok(color)
     }
@@ -129,6 +135,20 @@ impl Converter<'_> {
         Ok(match object.plugin.as_str() {
             "bitmap" => self.bitmap(object, of)?,
             "checkerboard" => self.checkerboard(object, of)?,
+            "mesh_attribute" => {
+                let name = object.text("name", "");
+                if of != Use::Number && ["vertex_color", "face_color"].contains(&name) {
+                    // The colors of the mesh multiply that of the material.
+                    self.reads_mesh_colors = true;
+                    Vec3::splat(scale).into()
+                } else {
+                    let name = excerpt(name);
+                    self.scene.note(format!(
+                        "not shown: the mesh attribute `{name}`; grey is used"
+                    ));
+                    Vec3::splat(0.5).into()
+                }
+            }
             "scale" => {
                 let document = self.document;
                 let inner = document.children(object).next().map(|(_, child)| child);

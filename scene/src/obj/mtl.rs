@@ -20,8 +20,8 @@ use crate::{
     files::{display_path, lines::Lines, open_regular_file, relative_paths::RelativePaths},
     model::{Model, ModelMaterial},
     scene::{
-        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
-        Surface, Texture,
+        Absorption, Channel, Encoding, GlassTint, MaterialTexture, MaterialTextures, Parameter,
+        Principled, Surface, Texture,
     },
 };
 
@@ -399,6 +399,8 @@ impl MtlMaterial {
             // The illumination models for glass.
             4 | 6 | 7 | 9 if !physical && self.ior >= LEAST_GLASS => Surface::Dielectric {
                 ior: self.ior,
+                thin: false,
+                tint: GlassTint::WHITE,
                 absorption: Absorption::NONE,
             },
             _ if physical => Surface::Principled(principled),

@@ -129,6 +129,7 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
         ("Texture", "mix") => &["tex1", "tex2", "amount"],
         ("Texture", "directionmix") => &["tex1", "tex2", "dir"],
         ("Texture", "checkerboard") => &["tex1", "tex2", "dimension"],
+        ("Texture", "dots") => &["inside", "outside"],
         ("Texture", "imagemap") => &[
             "filename",
             "wrap",

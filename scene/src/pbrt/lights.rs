@@ -6,9 +6,14 @@ use glam::{DMat3, DVec3, Vec3};
 
 use super::{Converter, parameters::Parameters};
 use crate::{
+    color::luminance,
     error::excerpt,
-    import::environment::{self, Layout},
-    scene::{Light, SpotFalloff},
+    import::{
+        environment::{self, Layout},
+        materials::{Color, emit},
+    },
+    model::ModelMaterial,
+    scene::{Encoding, Light, SpotFalloff, Surface, Texture, Wrap},
 };
 
 /// An area light.
@@ -112,9 +117,6 @@ impl Converter {
             self.scene.sky += radiance;
             return Ok(());
         }
-        if illuminance > 0.0 {
-            self.note("not used: the illuminance of an environment map");
-        }
         let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
         let path = self.files.find_by_last_component(name);
         let Some(image) = self.scene.environment_image(name, path) else {
@@ -135,6 +137,17 @@ impl Converter {
             }
             Layout::Octahedral => inverse,
         };
+        let own = match layout {
+            Layout::Octahedral if illuminance > 0.0 => environment::illuminance(&image),
+            _ => 0.0,
+        };
+        let scale = match own > 0.0 {
+            true => scale * illuminance / own,
+            false => scale,
+        };
+        if illuminance > 0.0 && own <= 0.0 {
+            self.note("not used: the illuminance of an environment map that is black above the horizon or not square");
+        }
         let scale = Vec3::splat(scale as f32);
         let spp = self.scene.spp;
         let map = environment::environment(&image, layout, from_world, scale, spp);
@@ -142,6 +155,72 @@ impl Converter {
         match self.scene.environment {
             None => self.scene.environment = Some(map),
             Some(_) => self.note("not shown: all environment maps but the first"),
+        }
+        Ok(())
+    }
+
+    /// Returns the radiance of an area light on a shape of `area` square metres, and whether its back shines too. A
+    /// `power` above 0 is that of the whole light. An image that cannot be read is white, with a warning. Fails if the
+    /// radiance is not finite.
+    pub(super) fn radiance(
+        &mut self,
+        parameters: &Parameters,
+        area: f64,
+    ) -> Result<(Color, bool), String> {
+        let both_sides = parameters.flag("twosided", false);
+        let power = parameters.number("power", 0.0);
+        let mut scale = parameters.number("scale", 1.0);
+        if power > 0.0 {
+            let sides = if both_sides { 2.0 } else { 1.0 };
+            scale *= power / (PI * area * sides).max(1e-30);
+        }
+        let name = parameters.text("filename", "");
+        let image = match name {
+            "" => None,
+            name => self.open_image(name),
+        };
+        let library = &mut self.scene.model.library;
+        // As in pbrt, the coordinates of a shape show the image upright and once.
+        let texture = image.map(|image| {
+            library.add_texture(Texture {
+                wrap: [Wrap::Clamp; 2],
+                ..Texture::new(image, Encoding::Srgb)
+            })
+        });
+        let image = Color {
+            factor: Vec3::ONE,
+            texture,
+        };
+        if power > 0.0 && texture.is_some() {
+            scale /= f64::from(luminance(image.mean(library))).max(1e-30);
+        }
+        let factor = self.light_color(parameters, "L")? * scale as f32;
+        match factor.is_finite() {
+            true => Ok((Color { factor, ..image }, both_sides)),
+            false => Err(format!("L: {factor} is not finite; lower the scale")),
+        }
+    }
+
+    /// Makes a material emit the light of an area light on a shape of `area` square metres.
+    pub(super) fn emit(
+        &mut self,
+        material: &mut ModelMaterial,
+        parameters: &Parameters,
+        area: f64,
+    ) -> Result<(), String> {
+        let (radiance, both_sides) = self.radiance(parameters, area)?;
+        if !emit(material, radiance) {
+            self.note("approximated: the reflection of area lights that are not diffuse");
+        }
+        match &mut material.surface {
+            Surface::Emissive {
+                both_sides: both, ..
+            }
+            | Surface::Blend {
+                both_sides: both, ..
+            } => *both = both_sides,
+            Surface::Principled(principled) => principled.both_sides = both_sides,
+            _ => {}
         }
         Ok(())
     }

@@ -11,13 +11,13 @@ use crate::{
     import::{
         bump::Bump,
         coat::{Facets, LossyCoat},
-        materials::{Alphas, Color, Scalar, emit, metal_color, reflectance, thin_ior},
+        materials::{Alphas, Color, Scalar, metal_color, reflectance},
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Absorption, Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal,
-        Parameter, Principled, Surface, Texture,
+        Absorption, Channel, Encoding, GlassTint, Masking, MaterialTexture, MaterialTextures,
+        Metal, Parameter, Principled, Surface, Texture,
     },
 };
 
@@ -120,54 +120,6 @@ impl Converter {
         Ok(Some(index))
     }
 
-    /// Returns the radiance of an area light on a shape of `area` square metres, and whether its back shines too. A
-    /// `power` above 0 is that of the whole light. Fails if the radiance is not finite.
-    pub(super) fn radiance(
-        &mut self,
-        parameters: &Parameters,
-        area: f64,
-    ) -> Result<(Vec3, bool), String> {
-        let both_sides = parameters.flag("twosided", false);
-        let power = parameters.number("power", 0.0);
-        let mut scale = parameters.number("scale", 1.0);
-        if power > 0.0 {
-            let sides = if both_sides { 2.0 } else { 1.0 };
-            scale *= power / (std::f64::consts::PI * area * sides).max(1e-30);
-        }
-        if parameters.get("filename").is_some() {
-            self.note("not used: the image of area lights");
-        }
-        let radiance = self.light_color(parameters, "L")? * scale as f32;
-        match radiance.is_finite() {
-            true => Ok((radiance, both_sides)),
-            false => Err(format!("L: {radiance} is not finite; lower the scale")),
-        }
-    }
-
-    /// Makes a material emit the light of an area light on a shape of `area` square metres.
-    fn emit(
-        &mut self,
-        material: &mut ModelMaterial,
-        parameters: &Parameters,
-        area: f64,
-    ) -> Result<(), String> {
-        let (radiance, both_sides) = self.radiance(parameters, area)?;
-        if !emit(material, radiance.into()) {
-            self.note("approximated: the reflection of area lights that are not diffuse");
-        }
-        match &mut material.surface {
-            Surface::Emissive {
-                both_sides: both, ..
-            }
-            | Surface::Blend {
-                both_sides: both, ..
-            } => *both = both_sides,
-            Surface::Principled(principled) => principled.both_sides = both_sides,
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// Converts a material with its bump and normal maps, once per material. `depth` is the number of mixes that
     /// contain it.
     fn converted(&mut self, described: &Rc<Described>, depth: u32) -> Result<Converted, String> {
@@ -245,6 +197,7 @@ impl Converter {
                     albedo,
                     ior,
                     alpha,
+                    reflection_tint: Vec3::ONE,
                     one_sided: false,
                 }))
             }
@@ -282,7 +235,7 @@ impl Converter {
                     );
                 }
                 let mut metal = self.metal(parameters, "conductor.")?;
-                if let Metal::Index { eta, k } = &mut metal.0 {
+                if let Metal::Index { eta, k, .. } = &mut metal.0 {
                     // The metal lies below the coat, and not in air.
                     let ior = self.ior(parameters, "interface.eta")?;
                     *eta /= ior;
@@ -305,31 +258,33 @@ impl Converter {
             }
             "dielectric" => {
                 let ior = self.ior(parameters, "eta")?;
-                let absorption = Absorption::NONE;
+                let (tint, absorption) = (GlassTint::WHITE, Absorption::NONE);
                 let mut maps = MaterialTextures::default();
                 let surface = match self.alphas(parameters, "roughness", "")? {
                     Some(alphas) => Surface::RoughDielectric {
                         ior,
                         roughness: alphas.apply(Masking::HeightCorrelated, &mut maps),
+                        tint,
                         absorption,
                     },
-                    None => Surface::Dielectric { ior, absorption },
+                    None => Surface::Dielectric {
+                        ior,
+                        thin: false,
+                        tint,
+                        absorption,
+                    },
                 };
                 let mut converted = Converted::from(surface);
                 converted.material.maps = maps;
                 Ok(converted)
             }
-            "thindielectric" => {
-                self.note("approximated: reflections between the sides of `thindielectric`");
-                Ok(Surface::Principled(Principled {
-                    transmission: 1.0,
-                    thin: true,
-                    roughness: 0.0,
-                    ior: thin_ior(self.ior(parameters, "eta")?),
-                    ..Principled::default()
-                })
-                .into())
+            "thindielectric" => Ok(Surface::Dielectric {
+                ior: self.ior(parameters, "eta")?,
+                thin: true,
+                tint: GlassTint::WHITE,
+                absorption: Absorption::NONE,
             }
+            .into()),
             "mix" => self.mix(parameters, depth),
             "interface" | "" | "none" => Ok(Converted {
                 invisible: true,
@@ -472,6 +427,7 @@ impl Converter {
                     let metal = Metal::Index {
                         eta: Vec3::ONE,
                         k: k.min(Vec3::splat(100.0)),
+                        tint: Vec3::ONE,
                     };
                     return Ok((metal, Vec3::ONE.into()));
                 }
@@ -496,7 +452,8 @@ impl Converter {
         };
         let eta = index(format!("{prefix}eta"), "eta")?;
         let k = index(format!("{prefix}k"), "k")?;
-        Ok((Metal::Index { eta, k }, Vec3::ONE.into()))
+        let tint = Vec3::ONE;
+        Ok((Metal::Index { eta, k, tint }, tint.into()))
     }
 
     /// Returns the index of refraction with this name, clamped to 0.1..=10; 1.5 if there is none.

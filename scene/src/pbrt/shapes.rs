@@ -333,7 +333,7 @@ impl Converter {
             right_handed,
         };
         let read = |path: &Path| {
-            let mut meshes = mesh_files::read(path)?;
+            let mut meshes = mesh_files::read(path, false)?;
             for mesh in &mut meshes {
                 mesh.normalize_attributes();
                 mesh.turn_to_normals();
@@ -420,7 +420,7 @@ impl Converter {
     ) -> Result<(), String> {
         let area = area(mesh, transform) * larger;
         let (radiance, both_sides) = self.radiance(&emission.parameters, area)?;
-        let radiance = radiance * larger as f32;
+        let radiance = radiance.mean(&self.scene.model.library) * larger as f32;
         self.scene
             .push_hidden_light(mesh, transform, radiance, both_sides)
     }

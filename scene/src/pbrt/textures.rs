@@ -11,6 +11,9 @@ use crate::{
     scene::{Encoding, Filter, Texture, Wrap},
 };
 
+/// Fraction of a surface that pbrt's `dots` cover: half of the unit squares have one, of radius 0.35.
+const DOTS: f32 = 0.5 * std::f32::consts::PI * 0.35 * 0.35;
+
 impl Converter {
     /// Reads the parameters of the directive `Texture`, and stores the converted texture by its name.
     pub(super) fn texture(&mut self, tokens: &mut Tokens) -> Result<(), String> {
@@ -78,6 +81,14 @@ impl Converter {
             }
             "checkerboard" => self.checkerboard(parameters, is_number)?,
             "imagemap" => self.image(parameters, is_number)?,
+            "dots" => {
+                self.note("approximated: textures of type `dots` by their mean");
+                let inside = self.input(parameters, "inside", 1.0, is_number)?;
+                let outside = self.input(parameters, "outside", 0.0, is_number)?;
+                let library = &self.scene.model.library;
+                let (inside, outside) = (inside.mean(library), outside.mean(library));
+                outside.lerp(inside, DOTS).into()
+            }
             class => {
                 let class = excerpt(class);
                 self.note(format!(
@@ -144,10 +155,6 @@ impl Converter {
 
     /// Converts a checkerboard. Textures inside it are replaced by their means, with a warning.
     fn checkerboard(&mut self, parameters: &Parameters, is_number: bool) -> Result<Color, String> {
-        if parameters.number("dimension", 2.0) != 2.0 {
-            self.note("not shown: checkerboards in three dimensions; grey is used");
-            return Ok(Vec3::splat(0.5).into());
-        }
         let inputs = [
             self.input(parameters, "tex1", 1.0, is_number)?,
             self.input(parameters, "tex2", 0.0, is_number)?,
@@ -156,6 +163,10 @@ impl Converter {
             self.note("approximated: textures inside a checkerboard by their means");
         }
         let colors = inputs.map(|input| input.mean(&self.scene.model.library));
+        if parameters.number("dimension", 2.0) != 2.0 {
+            self.note("approximated: checkerboards in three dimensions by their mean");
+            return Ok(((colors[0] + colors[1]) / 2.0).into());
+        }
         let (scale, offset) = self.mapping(parameters);
         // Meshes have v downwards, 1 − v. The image of two by two squares covers two units.
         let to_uv = uv_transform(

@@ -45,24 +45,25 @@ pub(crate) fn read(
     folder: &Path,
     width: Option<f64>,
 ) -> Result<Model, String> {
-    read_file(PlyFile::open(reader)?, bytes, folder, width)
+    read_file(PlyFile::open(reader)?, bytes, Some(folder), width)
 }
 
-/// Reads the meshes of a PLY file of `bytes` bytes without the images that its header names. Fails with a one-line
-/// message, without the file's name, if the file is invalid or has no faces.
+/// Reads the meshes of a PLY file of `bytes` bytes in one material, without the images that its header names. They keep the
+/// vertex colors of the file, which the material does not show. Fails with a one-line message, without the file's name,
+/// if the file is invalid or has no faces.
 pub(crate) fn read_geometry(reader: impl BufRead, bytes: u64) -> Result<Model, String> {
     let file = PlyFile::open(reader)?;
     match file.is_point_cloud {
         true => Err("is a point cloud, which has no faces; make a mesh of it".to_owned()),
-        false => read_file(file, bytes, Path::new(""), None),
+        false => read_file(file, bytes, None, None),
     }
 }
 
-/// Reads the elements of a PLY file; see [`read`].
+/// Reads the elements of a PLY file; see [`read`] and, without a folder, [`read_geometry`].
 fn read_file(
     mut file: PlyFile<impl BufRead>,
     bytes: u64,
-    folder: &Path,
+    folder: Option<&Path>,
     width: Option<f64>,
 ) -> Result<Model, String> {
     let (vertices, triangles) = file.expected_counts(bytes);
@@ -92,8 +93,12 @@ fn read_file(
     let (mut model, points) = match file.is_point_cloud {
         true => builder.points()?,
         false => {
-            let mut relative_paths = RelativePaths::new(folder);
-            let model = builder.model(&file.images, &mut relative_paths)?;
+            let model = match folder {
+                Some(folder) => {
+                    builder.model(&file.images, Some(&mut RelativePaths::new(folder)))?
+                }
+                None => builder.model(&[], None)?,
+            };
             (model, Vec::new())
         }
     };
@@ -367,12 +372,13 @@ impl PlyBuilder {
         Ok((model, vec![points]))
     }
 
-    /// Makes a model of everything received. `images` are the names of its images, which `relative_paths` looks up.
+    /// Makes a model of everything received. `images` are the names of its images, which `relative_paths` looks up. If
+    /// that is `None`, materials show neither images nor vertex colors.
     /// Fails if there are no faces; an image that cannot be read is only a warning.
     fn model(
         mut self,
         images: &[String],
-        relative_paths: &mut RelativePaths,
+        mut relative_paths: Option<&mut RelativePaths>,
     ) -> Result<Model, String> {
         let white = self.white();
         if !self.has_face_attributes {
@@ -399,8 +405,9 @@ impl PlyBuilder {
             }
             // An image needs texture coordinates.
             let image = image.filter(|_| mesh.uvs.is_some());
+            let image = image.zip(relative_paths.as_deref_mut());
             let image =
-                image.and_then(|image| shown_image(&images[image], relative_paths, &mut model));
+                image.and_then(|(image, paths)| shown_image(&images[image], paths, &mut model));
             let mut material = match mesh.colors.is_some() || image.is_some() {
                 true => vertex_color_material(),
                 false => ModelMaterial::default(),
@@ -419,7 +426,10 @@ impl PlyBuilder {
             model.materials.push(material);
             let place = mesh.placed(DAffine3::IDENTITY);
             let mesh = model.push_mesh(mesh);
-            let material = model.with_vertex_colors(mesh, material_number)?;
+            let material = match relative_paths {
+                Some(_) => model.with_vertex_colors(mesh, material_number)?,
+                None => material_number,
+            };
             model.instances.push(ModelInstance {
                 mesh,
                 material,

@@ -10,10 +10,13 @@
 //! | `Mirror` | `reflectance` | fraction of the light that is reflected, 0 to 1 | required |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
-//! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body | none |
+//! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body; needs `thin: false` | none |
+//! | | `thin` | whether the surface is a thin pane with parallel sides, such as a window, which light passes without refraction. Reflections between its sides are included | `false` |
+//! | | `reflection_tint`, `transmission_tint` | colors by which reflected and transmitted light is multiplied, 0 to 1; real glass is white | `(1, 1, 1)` |
 //! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
 //! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
 //! | | `color` | reflectance at normal incidence, 0 to 1 (Schlick's approximation) | |
+//! | | `tint` | color by which the reflectance of a `preset`, or of `eta` and `k`, is multiplied at all angles, 0 to 1 | `(1, 1, 1)` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `RoughConductor` | | the fields of `Conductor`, and: | |
 //! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
@@ -21,10 +24,11 @@
 //! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
 //! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` |
 //! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `alpha_v`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
+//! | | `alpha`, `alpha_v`, `masking`, `energy_compensation`, `absorption`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
 //! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
+//! | | `reflection_tint` | color by which the reflection of the boundary is multiplied, 0 to 1; it has no texture, and the base receives the same light | `(1, 1, 1)` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Principled` | `base_color` | reflectance of the metallic part, albedo of the rest, and tint of transmitted light, 0 to 1 | `(1, 1, 1)` |
 //! | | `metallic` | fraction of the surface that is metal, 0 to 1 | `0` |
@@ -71,7 +75,7 @@
 //!
 //! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
 //!
-//! Every material has four more fields:
+//! Every material has five more fields:
 //!
 //! | field | meaning | default |
 //! |---|---|---|
@@ -79,6 +83,7 @@
 //! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
 //! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
 //! | `mirrored_relief` | whether bumps of the normal maps are bumps from behind too, as if they were mirrored at the surface; otherwise they are the dents of a thin sheet | `false` |
+//! | `hidden_from_camera` | whether camera rays pass through the surface as if it were not there, so that a lamp is seen only in its reflections and by its light | `false` |
 
 use glam::Vec3;
 
@@ -103,7 +108,7 @@ macro_rules! materials {
             /// A material: its type and the unparsed values of its fields.
             #[expect(clippy::large_enum_variant, reason = "materials are parsed one at a time")]
             enum MaterialText {
-                $($kind { $($field $(? $($never)?)?,)* normal?, mirrored_relief?, opacity?, cutoff? }),*
+                $($kind { $($field $(? $($never)?)?,)* normal?, mirrored_relief?, hidden_from_camera?, opacity?, cutoff? }),*
             }
         }
 
@@ -112,10 +117,13 @@ macro_rules! materials {
             /// have it.
             pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
                 match *self {
-                    $(MaterialText::$kind { $($field,)* normal, mirrored_relief, opacity, cutoff } => match name {
+                    $(MaterialText::$kind {
+                        $($field,)* normal, mirrored_relief, hidden_from_camera, opacity, cutoff
+                    } => match name {
                         $(stringify!($field) => Option::from($field),)*
                         "normal" => normal,
                         "mirrored_relief" => mirrored_relief,
+                        "hidden_from_camera" => hidden_from_camera,
                         "opacity" => opacity,
                         "cutoff" => cutoff,
                         _ => None,
@@ -129,13 +137,15 @@ macro_rules! materials {
 materials! {
     Diffuse { albedo, one_sided? },
     Mirror { reflectance, one_sided? },
-    Dielectric { ior, absorption? },
-    Conductor { preset?, eta?, k?, color?, one_sided? },
+    Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption? },
+    Conductor { preset?, eta?, k?, color?, tint?, one_sided? },
     RoughConductor {
-        preset?, eta?, k?, color?, alpha, alpha_v?, masking?, energy_compensation?, one_sided?,
+        preset?, eta?, k?, color?, tint?, alpha, alpha_v?, masking?, energy_compensation?, one_sided?,
     },
-    RoughDielectric { ior, alpha, alpha_v?, masking?, energy_compensation?, absorption? },
-    CoatedDiffuse { albedo, ior?, alpha?, one_sided? },
+    RoughDielectric {
+        ior, alpha, alpha_v?, masking?, energy_compensation?, reflection_tint?, transmission_tint?, absorption?,
+    },
+    CoatedDiffuse { albedo, ior?, alpha?, reflection_tint?, one_sided? },
     Principled {
         base_color?, metallic?, roughness?, ior?, specular?, specular_color?, transmission?, thin?, clearcoat?,
         clearcoat_roughness?, clearcoat_normal?, both_sides?, emission?, absorption?, one_sided?, sheen_color?,
@@ -249,6 +259,8 @@ impl<'a> MaterialText<'a> {
         parameters.clearcoat_normal(self.field("clearcoat_normal"))?;
         parameters.maps.mirrored_relief =
             mirrored_relief(parameters, self.field("mirrored_relief"))?;
+        let hidden = "hidden_from_camera";
+        parameters.maps.hidden_from_camera = parameters.flag(hidden, self.field(hidden))?;
         parameters.opacity(self.field("opacity"), self.field("cutoff"))?;
         Ok(match self {
             MaterialText::Diffuse {
@@ -270,9 +282,16 @@ impl<'a> MaterialText<'a> {
                 one_sided: parameters.flag("one_sided", one_sided)?,
             },
             MaterialText::Dielectric {
-                ior, absorption, ..
+                ior,
+                thin,
+                reflection_tint,
+                transmission_tint,
+                absorption,
+                ..
             } => Surface::Dielectric {
                 ior: parameters.ior(ior)?,
+                thin: parameters.flag("thin", thin)?,
+                tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
                 absorption: parameters.absorption(absorption)?,
             },
             MaterialText::Conductor {
@@ -280,10 +299,11 @@ impl<'a> MaterialText<'a> {
                 eta,
                 k,
                 color,
+                tint,
                 one_sided,
                 ..
             } => Surface::Conductor {
-                metal: parameters.metal(preset, eta, k, color)?,
+                metal: parameters.metal(preset, (eta, k), color, tint)?,
                 one_sided: parameters.flag("one_sided", one_sided)?,
             },
             MaterialText::RoughConductor {
@@ -291,6 +311,7 @@ impl<'a> MaterialText<'a> {
                 eta,
                 k,
                 color,
+                tint,
                 alpha,
                 alpha_v,
                 masking,
@@ -298,7 +319,7 @@ impl<'a> MaterialText<'a> {
                 one_sided,
                 ..
             } => Surface::RoughConductor {
-                metal: parameters.metal(preset, eta, k, color)?,
+                metal: parameters.metal(preset, (eta, k), color, tint)?,
                 roughness: parameters.roughness(
                     "Conductor",
                     (alpha, alpha_v),
@@ -313,10 +334,13 @@ impl<'a> MaterialText<'a> {
                 alpha_v,
                 masking,
                 energy_compensation,
+                reflection_tint,
+                transmission_tint,
                 absorption,
                 ..
             } => Surface::RoughDielectric {
                 ior: parameters.ior(ior)?,
+                tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
                 roughness: parameters.roughness(
                     "Dielectric",
                     (alpha, alpha_v),
@@ -329,12 +353,15 @@ impl<'a> MaterialText<'a> {
                 albedo,
                 ior,
                 alpha,
+                reflection_tint,
                 one_sided,
                 ..
             } => Surface::CoatedDiffuse {
                 albedo: parameters.color_fraction("albedo", albedo, Parameter::Color)?,
                 ior: ior.map_or(Ok(1.5), |raw| parameters.ior(raw))?,
                 alpha: parameters.fraction_or("alpha", alpha, Parameter::Roughness, 0.0)?,
+                reflection_tint: parameters
+                    .plain_color_or_white("reflection_tint", reflection_tint)?,
                 one_sided: parameters.flag("one_sided", one_sided)?,
             },
             MaterialText::Principled {

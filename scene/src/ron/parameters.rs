@@ -6,8 +6,6 @@ use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
-    error_text::alternatives,
-    metals::METALS,
     source::{NumberRange, Object, Raw, SceneSource},
     text::{ParameterText, TextureText},
 };
@@ -18,8 +16,8 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
-        Absorption, Channel, DISTANCES, Encoding, Filter, Masking, MaterialTexture,
-        MaterialTextures, Metal, Parameter, Roughness, Texture, Wrap,
+        Absorption, Channel, DISTANCES, Encoding, Filter, GlassTint, Masking, MaterialTexture,
+        MaterialTextures, Parameter, Roughness, Texture, Wrap,
     },
 };
 
@@ -287,50 +285,34 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(part as f32)
     }
 
-    /// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or color.
-    /// Anything else is an [`Error::Scene`].
-    pub(crate) fn metal(
+    /// Parses an optional color that has no texture, each channel 0 to 1; returns white if it is missing.
+    pub(crate) fn plain_color_or_white(
         &self,
-        preset: Option<Raw>,
-        eta: Option<Raw>,
-        k: Option<Raw>,
-        color: Option<Raw>,
-    ) -> Result<Metal, Error> {
-        let (source, object) = (self.source, self.object);
-        let part = |field, raw| {
-            let expected = "(r, g, b), each from 0 to 100";
-            let part = source.triple(object, field, raw, expected, NumberRange::MetalIndex)?;
-            Ok::<Vec3, Error>(part.as_vec3())
-        };
-        match (preset, eta, k, color) {
-            (Some(raw), None, None, None) => {
-                let expected = "the name of a metal in quotes";
-                let name: String = source.field(object, "preset", raw, expected, |_| true)?;
-                let known = METALS.iter().find(|&&(metal, ..)| metal == name);
-                let &(_, eta, k) = known.ok_or_else(|| {
-                    let names: Vec<&str> = METALS.iter().map(|&(metal, ..)| metal).collect();
-                    let alternatives = alternatives(&name, &names);
-                    let problem =
-                        format!("preset: unknown metal `{}`{alternatives}", excerpt(&name));
-                    source.error(object, raw, problem)
-                })?;
-                Ok(Metal::Index { eta, k })
-            }
-            (None, Some(eta), Some(k), None) => Ok(Metal::Index {
-                eta: part("eta", eta)?,
-                k: part("k", k)?,
-            }),
-            (None, None, None, Some(raw)) => {
-                let expected = "(r, g, b), each from 0 to 1";
-                let color = source.triple(object, "color", raw, expected, NumberRange::Fraction)?;
-                Ok(Metal::Color(color.as_vec3()))
-            }
-            _ => Err(source.error(
-                object,
-                object.raw,
-                "expected the metal as exactly one of `preset`, `eta` with `k`, or `color`",
-            )),
-        }
+        field: &str,
+        raw: Option<Raw>,
+    ) -> Result<Vec3, Error> {
+        let expected = "(r, g, b), each from 0 to 1";
+        raw.map_or(Ok(Vec3::ONE), |raw| {
+            let range = NumberRange::Fraction;
+            let color = self
+                .source
+                .triple(self.object, field, raw, expected, range)?;
+            Ok(color.as_vec3())
+        })
+    }
+
+    /// Parses the fields `reflection_tint` and `transmission_tint` of a transparent body, white if they are missing.
+    pub(crate) fn glass_tint(
+        &mut self,
+        reflection: Option<Raw<'a>>,
+        transmission: Option<Raw<'a>>,
+    ) -> Result<GlassTint, Error> {
+        let white = Vec3::ONE;
+        let (reflected, transmitted) = (Parameter::SpecularColor, Parameter::Color);
+        Ok(GlassTint {
+            reflection: self.color_or("reflection_tint", reflection, reflected, white)?,
+            transmission: self.color_or("transmission_tint", transmission, transmitted, white)?,
+        })
     }
 
     /// Parses the roughness fields of a rough conductor or dielectric. `smooth` is the name of its smooth counterpart,

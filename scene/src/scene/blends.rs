@@ -119,6 +119,11 @@ impl Blends<'_> {
                 "contains {name:?}, which is not opaque; give the blend the `opacity` instead"
             ));
         }
+        if maps.hidden_from_camera {
+            return Err(format!(
+                "contains {name:?}, which is hidden from the camera; give the blend `hidden_from_camera` instead"
+            ));
+        }
         Ok(())
     }
 }

@@ -296,6 +296,7 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
         normal_scale,
         coat_normal_scale,
         mirrored_relief,
+        hidden_from_camera,
         opacity,
         cutoff,
     } = maps;
@@ -306,6 +307,9 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
     }
     if *mirrored_relief {
         hash.bytes(b"mirrored relief");
+    }
+    if *hidden_from_camera {
+        hash.bytes(b"hidden from camera");
     }
     if (*opacity, *cutoff) != (1.0, 0.0) {
         hash.bytes(b"opacity");

@@ -29,7 +29,14 @@ pub enum Surface {
     Dielectric {
         /// Index of refraction behind the surface, divided by that in front of it, 0.1..=10.
         ior: f32,
-        /// Absorption of the body behind the surface.
+        /// Whether the surface is a thin pane with parallel sides, which reflect light to and fro between them. Light
+        /// passes it without refraction, and `ior` is that between the sides.
+        #[serde(default)]
+        thin: bool,
+        /// Colors by which reflected and transmitted light is multiplied.
+        #[serde(default)]
+        tint: GlassTint,
+        /// Absorption of the body behind the surface, unless it is thin.
         absorption: Absorption,
     },
     /// A metal with a smooth surface.
@@ -54,6 +61,9 @@ pub enum Surface {
         ior: f32,
         /// Parameters of the GGX microfacet distribution.
         roughness: Roughness,
+        /// Colors by which reflected and transmitted light is multiplied.
+        #[serde(default)]
+        tint: GlassTint,
         /// Absorption of the body behind the surface.
         absorption: Absorption,
     },
@@ -66,6 +76,10 @@ pub enum Surface {
         ior: f32,
         /// GGX alpha of the coat, 0..=1; 0 is smooth.
         alpha: f32,
+        /// Color by which the light that the coat reflects is multiplied, 0..=1 per channel. The base receives the same
+        /// light whatever this color is.
+        #[serde(default = "white", with = "numbers")]
+        reflection_tint: Vec3,
         /// Whether the back side absorbs all light; otherwise it reflects like the front.
         one_sided: bool,
     },
@@ -218,9 +232,50 @@ pub enum Metal {
         /// Imaginary part k per channel, 0..=100.
         #[serde(with = "numbers")]
         k: Vec3,
+        /// Color by which the reflectance is multiplied at all angles, 0..=1 per channel. Real metals are white.
+        #[serde(default = "white", with = "numbers")]
+        tint: Vec3,
     },
     /// Reflectance at normal incidence, 0..=1 per channel. Schlick's approximation raises it to 1 at grazing angles.
     Color(#[serde(with = "numbers")] Vec3),
+}
+
+/// The colors by which a transparent boundary multiplies the light that it reflects and transmits. Real ones are white.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GlassTint {
+    /// Factor of reflected light, 0..=1 per channel.
+    #[serde(with = "numbers")]
+    pub reflection: Vec3,
+    /// Factor of transmitted light at each crossing, 0..=1 per channel.
+    #[serde(with = "numbers")]
+    pub transmission: Vec3,
+}
+
+impl GlassTint {
+    /// The tint of real glass: all light keeps its color.
+    pub const WHITE: GlassTint = GlassTint {
+        reflection: Vec3::ONE,
+        transmission: Vec3::ONE,
+    };
+
+    /// Adds both colors to a hash. White ones add nothing, so that hashes made before the tint existed stay valid.
+    fn add_to(self, hash: &mut Hasher) {
+        if self != GlassTint::WHITE {
+            hash.bytes(b"tint");
+            hash.vectors([self.reflection, self.transmission]);
+        }
+    }
+}
+
+impl Default for GlassTint {
+    fn default() -> GlassTint {
+        GlassTint::WHITE
+    }
+}
+
+/// Returns the tint that has no effect.
+fn white() -> Vec3 {
+    Vec3::ONE
 }
 
 /// The microfacet distribution of a rough surface, and how it treats multiple scattering between facets.
@@ -313,9 +368,18 @@ impl Surface {
                 hash.bytes(&[1, one_sided.into()]);
                 hash.vector(reflectance);
             }
-            Surface::Dielectric { ior, absorption } => {
+            Surface::Dielectric {
+                ior,
+                thin,
+                tint,
+                absorption,
+            } => {
                 hash.bytes(&[2]);
                 hash.floats([ior]);
+                if thin {
+                    hash.bytes(b"thin");
+                }
+                tint.add_to(&mut hash);
                 add_absorption(absorption, &mut hash);
             }
             Surface::Emissive {
@@ -344,22 +408,26 @@ impl Surface {
             Surface::RoughDielectric {
                 ior,
                 roughness,
+                tint,
                 absorption,
             } => {
                 hash.bytes(&[6]);
                 hash.floats([ior]);
                 roughness.add_to(&mut hash);
+                tint.add_to(&mut hash);
                 add_absorption(absorption, &mut hash);
             }
             Surface::CoatedDiffuse {
                 albedo,
                 ior,
                 alpha,
+                reflection_tint,
                 one_sided,
             } => {
                 hash.bytes(&[7, one_sided.into()]);
                 hash.vector(albedo);
                 hash.floats([ior, alpha]);
+                add_tint(reflection_tint, &mut hash);
             }
             Surface::Principled(principled) => principled.add_to(&mut hash),
             Surface::Blend {
@@ -452,9 +520,10 @@ impl Metal {
     /// Adds the index of refraction or the color to a hash.
     fn add_to(self, hash: &mut Hasher) {
         match self {
-            Metal::Index { eta, k } => {
+            Metal::Index { eta, k, tint } => {
                 hash.bytes(&[0]);
                 hash.vectors([eta, k]);
+                add_tint(tint, hash);
             }
             Metal::Color(color) => {
                 hash.bytes(&[1]);
@@ -489,6 +558,14 @@ impl Roughness {
 fn add_both_sides(both_sides: bool, hash: &mut Hasher) {
     if both_sides {
         hash.bytes(b"both sides");
+    }
+}
+
+/// Adds a tint to a hash. White adds nothing, so that hashes made before the parameter existed stay valid.
+fn add_tint(tint: Vec3, hash: &mut Hasher) {
+    if tint != Vec3::ONE {
+        hash.bytes(b"tint");
+        hash.vector(tint);
     }
 }
 

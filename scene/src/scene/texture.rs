@@ -153,6 +153,8 @@ pub struct MaterialTextures {
     /// Whether, from behind, the normal maps show the relief of the front as its mirror image at the surface. Otherwise
     /// they show the back of a thin sheet, on which the bumps of the front are dents.
     pub mirrored_relief: bool,
+    /// Whether camera rays pass through the surface as if it were not there. All other rays see it.
+    pub hidden_from_camera: bool,
     /// Opacity, 0..=1, which multiplies the opacity texture: 0 lets all light pass unchanged, 1 none.
     pub opacity: f32,
     /// Alpha cutoff, 0..=1. Above 0, the surface is opaque where its opacity is at least the cutoff, and absent
@@ -169,6 +171,7 @@ impl Default for MaterialTextures {
             normal_scale: 1.0,
             coat_normal_scale: 1.0,
             mirrored_relief: false,
+            hidden_from_camera: false,
             opacity: 1.0,
             cutoff: 0.0,
         }

@@ -8,6 +8,7 @@ mod defaults;
 mod folders;
 mod fronts;
 mod hidden_lights;
+mod lights_in_shapes;
 mod mitsuba;
 mod mitsuba_xml;
 mod numbers;

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use raysieve_scene::{
-    Light, LoadOptions, Parameter, PixelFilter, Projection, Scene, Surface, Texels,
+    GlassTint, Light, LoadOptions, Metal, Parameter, PixelFilter, Projection, Scene, Surface,
+    Texels,
 };
 
 use super::{assert_not_noted, assert_noted, example, load, load_with};
@@ -287,21 +288,46 @@ fn a_stretched_sphere_is_reported_as_an_ellipsoid() {
     );
 }
 
+/// Mitsuba multiplies the reflectance of conductors by a color, whatever the angle.
 #[test]
-fn a_rough_mirror_with_a_color_is_reported() {
-    let rough = |plugin: &str| {
-        let tint = "<rgb name=\"specular_reflectance\" value=\"0.5\"/>";
-        scene(&format!(
-            "<shape type=\"sphere\"><bsdf type=\"{plugin}\">{tint}</bsdf></shape>"
-        ))
-        .unwrap()
-    };
-    assert_noted(
-        &rough("roughconductor"),
-        "the Fresnel reflection of conductors",
-    );
-    let smooth = rough("conductor");
-    assert_not_noted(&smooth, "Fresnel");
+fn conductors_keep_the_color_of_what_they_reflect() {
+    let tint = "<rgb name=\"specular_reflectance\" value=\"0.5,0.25,1\"/>";
+    let of =
+        |plugin: &str, rest: &str| surface(&format!("<bsdf type=\"{plugin}\">{tint}{rest}</bsdf>"));
+    let color = Vec3::new(0.5, 0.25, 1.0);
+    let aluminium = "<string name=\"material\" value=\"Al\"/>";
+    for (plugin, rest, is_metal) in [
+        ("roughconductor", aluminium, true),
+        ("roughconductor", "", false),
+        ("conductor", aluminium, true),
+    ] {
+        let (Surface::RoughConductor { metal, .. } | Surface::Conductor { metal, .. }) =
+            of(plugin, rest)
+        else {
+            panic!("{plugin} {rest}")
+        };
+        let Metal::Index { eta, k, tint } = metal else {
+            panic!("{metal:?}")
+        };
+        assert_eq!(tint, color, "{plugin} {rest}");
+        // A metal without a material reflects everything.
+        assert_eq!((eta, k) != (Vec3::ZERO, Vec3::ONE), is_metal);
+    }
+    let mirror = of("conductor", "");
+    assert!(matches!(mirror, Surface::Mirror { reflectance, .. } if reflectance == color));
+}
+
+#[test]
+fn plastic_keeps_the_color_of_what_it_reflects() {
+    let tint = "<rgb name=\"specular_reflectance\" value=\"0.5,0.25,1\"/>";
+    for plugin in ["plastic", "roughplastic"] {
+        match surface(&format!("<bsdf type=\"{plugin}\">{tint}</bsdf>")) {
+            Surface::CoatedDiffuse {
+                reflection_tint, ..
+            } => assert_eq!(reflection_tint, Vec3::new(0.5, 0.25, 1.0)),
+            surface => panic!("{surface:?}"),
+        }
+    }
 }
 
 #[test]
@@ -457,32 +483,32 @@ fn a_missing_image_is_reported() {
     assert_noted(&scene, "the image `a.png` is left out: does not exist");
 }
 
-/// Mitsuba multiplies the light that glass transmits by a color, and so does a principled material.
+/// Mitsuba multiplies the light that glass reflects and transmits by colors.
 #[test]
-fn glass_keeps_the_color_of_what_it_transmits() {
-    let tint = "<rgb name=\"specular_transmittance\" value=\"0.9,0.5,0.2\"/>";
-    for (plugin, thin, roughness) in [
-        ("dielectric", false, 0.0),
-        ("thindielectric", true, 0.0),
-        ("roughdielectric", false, 0.1_f32.sqrt()),
+fn glass_keeps_the_color_of_what_it_reflects_and_transmits() {
+    let transmitted = "<rgb name=\"specular_transmittance\" value=\"0.9,0.5,0.2\"/>";
+    let reflected = "<rgb name=\"specular_reflectance\" value=\"0.1,0.7,0.3\"/>";
+    let colored = GlassTint {
+        reflection: Vec3::new(0.1, 0.7, 0.3),
+        transmission: Vec3::new(0.9, 0.5, 0.2),
+    };
+    for (colors, expected) in [
+        (format!("{transmitted}{reflected}"), colored),
+        (String::new(), GlassTint::WHITE),
     ] {
-        let found = surface(&format!("<bsdf type=\"{plugin}\">{tint}</bsdf>"));
-        let Surface::Principled(glass) = found else {
-            panic!("{plugin}: {found:?}")
-        };
-        assert_eq!(
-            (glass.base_color, glass.transmission),
-            (Vec3::new(0.9, 0.5, 0.2), 1.0)
-        );
-        assert_eq!((glass.thin, glass.roughness), (thin, roughness), "{plugin}");
+        for (plugin, is_thin) in [
+            ("dielectric", false),
+            ("thindielectric", true),
+            ("roughdielectric", false),
+        ] {
+            let found = surface(&format!("<bsdf type=\"{plugin}\">{colors}</bsdf>"));
+            match found {
+                Surface::Dielectric { thin, tint, .. } => {
+                    assert_eq!((thin, tint), (is_thin, expected));
+                }
+                Surface::RoughDielectric { tint, .. } => assert_eq!(tint, expected),
+                surface => panic!("{surface:?}"),
+            }
+        }
     }
-    let white = "<rgb name=\"specular_transmittance\" value=\"1,1,1\"/>";
-    let found = surface(&format!("<bsdf type=\"dielectric\">{white}</bsdf>"));
-    assert!(matches!(found, Surface::Dielectric { .. }), "{found:?}");
-    let reflected = "<shape type=\"sphere\"><bsdf type=\"dielectric\">\
-                     <rgb name=\"specular_reflectance\" value=\"0.5,1,1\"/></bsdf></shape>";
-    assert_noted(
-        &scene(reflected).unwrap(),
-        "not used: `specular_reflectance` of `dielectric`",
-    );
 }

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use raysieve_scene::{Masking, Metal, Parameter, Principled, Surface, Texels};
 
-use super::{assert_noted, load, pbrt};
+use super::{assert_noted, load, mitsuba::scene, pbrt};
 
 /// Returns the material and the warnings of a ball with a BSDF of this type.
 fn ball(plugin: &str, parameters: &str) -> (Surface, Vec<String>) {
@@ -327,9 +327,37 @@ fn the_base_of_principled_plastic_is_raised_by_what_the_layers_take() {
         }
     }
     // Other materials keep their color.
-    let half = Vec3::splat(0.5);
-    assert_eq!(color("principled", "0.5", &[("metallic", 0.5)]), half);
-    assert_eq!(color("principledthin", "0.5", &[]), half);
+    assert_eq!(color("principledthin", "0.5", &[]), Vec3::splat(0.5));
+}
+
+/// Its light is the sum of that of both materials.
+#[test]
+fn a_half_metallic_principled_is_a_blend_with_a_metal() {
+    let of = |metallic: &str| {
+        let bsdf = format!("<bsdf type=\"principled\">{metallic}</bsdf>");
+        scene(&format!("<shape type=\"sphere\">{bsdf}</shape>")).unwrap()
+    };
+    let half = of("<float name=\"metallic\" value=\"0.5\"/>");
+    let (first, second) = half
+        .materials
+        .iter()
+        .find_map(|surface| match *surface {
+            Surface::Blend {
+                first,
+                second,
+                weight: 0.5,
+                ..
+            } => Some((first as usize, second as usize)),
+            _ => None,
+        })
+        .unwrap();
+    assert!(matches!(half.materials[first], Surface::Principled(base) if base.metallic == 0.0));
+    assert!(matches!(
+        half.materials[second],
+        Surface::RoughConductor { .. }
+    ));
+    let textured = of("<texture type=\"checkerboard\" name=\"metallic\"/>");
+    assert!(matches!(textured.materials[..], [Surface::Principled(_)]));
 }
 
 #[test]

@@ -205,6 +205,7 @@ fn plain_anisotropic_glass_is_a_rough_dielectric() {
             ior,
             roughness,
             absorption,
+            ..
         } = scene.materials[0]
         else {
             panic!("{:?}", scene.materials);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use glam::Vec3;
-use raysieve::scene::{Absorption, Parameter, Surface, Texels};
+use raysieve::scene::{Absorption, GlassTint, Parameter, Surface, Texels};
 
 use crate::{folder, load, message, pixels, scene_of, triangles};
 
@@ -29,6 +29,8 @@ fn an_obj_model_has_the_materials_of_its_library() {
         of(3),
         Surface::Dielectric {
             ior: 1.4,
+            thin: false,
+            tint: GlassTint::WHITE,
             absorption: Absorption::NONE
         }
     );

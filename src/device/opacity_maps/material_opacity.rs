@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     accel::instance::NO_MATERIAL,
     shading::{
-        material::Material,
+        material::{HIDDEN, Material},
         material_textures::{MAP_OPACITY, MaterialTextures, apply_cutoff},
         opacity_map::{OPAQUE, TRANSPARENT, UNKNOWN},
     },
@@ -31,6 +31,9 @@ pub(super) fn material_opacities(
         let index = material.maps;
         if index == 0 {
             return MaterialOpacity::Uniform(OPAQUE);
+        }
+        if material.flags & HIDDEN != 0 {
+            return MaterialOpacity::Uniform(UNKNOWN);
         }
         let maps = &maps[index as usize];
         if maps.used & (1 << MAP_OPACITY) == 0 {

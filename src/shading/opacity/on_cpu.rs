@@ -7,6 +7,7 @@ use crate::{
     math::{max_f32, min_f32},
     path::Ray,
     shading::{
+        material::HIDDEN,
         material_textures::{MAP_OPACITY, apply_cutoff},
         texture::{BILINEAR, LINEAR_8, SRGB_8, Texture, channel_8, linear_8, neighbours, wrapped},
     },
@@ -30,11 +31,14 @@ pub(super) fn accepts(
     } else {
         instance_material(&opacity.scene.instances[found.instance as usize], primitive)
     };
-    let maps = opacity.materials[material as usize].maps;
-    if maps == 0 {
+    let material = &opacity.materials[material as usize];
+    if material.maps == 0 {
         return true;
     }
-    let maps = &opacity.atlas.maps[maps as usize];
+    if opacity.from_camera && material.flags & HIDDEN != 0 {
+        return false;
+    }
+    let maps = &opacity.atlas.maps[material.maps as usize];
     if maps.used & (1 << MAP_OPACITY) == 0 {
         let at = apply_cutoff(maps, maps.opacity);
         return is_below(key, primitive.number, found.instance, at);

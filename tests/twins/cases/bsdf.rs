@@ -127,15 +127,15 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "conductor",
                 "compensate_conductor",
-                "+[](Bsdf bsdf, f32 cos_eye) {
-                    compensate_conductor((const f32 *)calls::energy.data(), bsdf, cos_eye);
+                "+[](Bsdf bsdf, Material material, f32 cos_eye) {
+                    compensate_conductor((const f32 *)calls::energy.data(), bsdf, material, cos_eye);
                     return bsdf;
                 }"
             ),
-            |inputs| (seen(inputs).0, inputs.draw()),
-            |bsdf: Bsdf, cos_eye: f32| {
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, material: Material, cos_eye: f32| {
                 let mut bsdf = bsdf;
-                compensate_conductor(tables(), &mut bsdf, cos_eye);
+                compensate_conductor(tables(), &mut bsdf, &material, cos_eye);
                 bsdf
             }
         ),

@@ -32,7 +32,7 @@ macro_rules! with_veils {
                 TextureAtlas atlas = {(const MaterialTextures *)calls::maps.data(), (const Texture *)calls::textures.data(),
                                    calls::texels.data()};
                 StochasticOpacity opacity = {scene, (const Corners *)calls::corners.data(), (const MeshVertex *)calls::vertices.data(),
-                               (const Material *)calls::instanced_materials.data(), atlas, calls::opacity_maps.data()};
+                               (const Material *)calls::instanced_materials.data(), atlas, calls::opacity_maps.data(), true};
                 auto words = [](const InstanceHit &found) {
                     return calls::Several<u32, 5>{{float_to_bits(found.hit.distance), found.hit.primitive,
                                                    float_to_bits(found.hit.u), float_to_bits(found.hit.v), found.instance}};
@@ -53,6 +53,7 @@ fn opacity(extent: f32) -> StochasticOpacity<'static> {
             extent,
             ..opacity.scene
         },
+        from_camera: true,
         ..opacity
     }
 }

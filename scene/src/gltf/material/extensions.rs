@@ -16,7 +16,7 @@ use crate::{
     scene::{
         Channel::{self, Alpha, Green, Red},
         Encoding::{self, Linear, Srgb},
-        Masking, MaterialTexture, Parameter, Principled, Roughness, Surface,
+        GlassTint, Masking, MaterialTexture, Parameter, Principled, Roughness, Surface,
     },
 };
 
@@ -219,6 +219,7 @@ pub(super) fn convert_anisotropic_glass(
             masking: Masking::HeightCorrelated,
             energy_compensation: false,
         },
+        tint: GlassTint::WHITE,
         absorption: principled.absorption,
     };
     Ok(())

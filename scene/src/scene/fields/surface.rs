@@ -9,7 +9,8 @@ use super::{
 use crate::{
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
     scene::{
-        Absorption, BlendError, MaterialTextures, Metal, Parameter, Principled, Roughness, Surface,
+        Absorption, BlendError, GlassTint, MaterialTextures, Metal, Parameter, Principled,
+        Roughness, Surface,
     },
 };
 
@@ -36,6 +37,9 @@ const ROUGHNESS: &str = "roughness (alpha)";
 /// Label, as users see it, of the field `alpha_v`: the GGX alpha across the direction in which `u` grows.
 const ROUGHNESS_ACROSS: &str = "roughness across";
 
+/// Label, as users see it, of the field `reflection_tint`: the color by which reflected light is multiplied.
+const REFLECTION_TINT: &str = "tint of reflection";
+
 impl Surface {
     /// Stores the value of the field with the name `name` in a scene file, clamped to its range. Does nothing if there
     /// is no such field.
@@ -59,10 +63,18 @@ impl Surface {
             Surface::Mirror { reflectance, .. } => {
                 vec![color("reflectance", "color", reflectance)]
             }
-            Surface::Dielectric { ior, absorption } => vec![
-                value("ior", "index of refraction", IOR, ior),
-                absorbed(absorption),
-            ],
+            Surface::Dielectric {
+                ior,
+                thin,
+                tint,
+                absorption,
+            } => {
+                let ior = value("ior", "index of refraction", IOR, ior);
+                // A thin pane has no body that could absorb light.
+                let body = (!*thin).then_some(absorption);
+                let entries = [ior].into_iter().chain(tint.entries());
+                entries.chain(body.map(absorbed)).collect()
+            }
             Surface::Conductor { metal, .. } => metal.entries(),
             Surface::RoughConductor {
                 metal, roughness, ..
@@ -74,18 +86,25 @@ impl Surface {
             Surface::RoughDielectric {
                 ior,
                 roughness,
+                tint,
                 absorption,
             } => {
                 let ior = value("ior", "index of refraction", IOR, ior);
                 let entries = [ior].into_iter().chain(roughness.entries());
+                let entries = entries.chain(tint.entries());
                 entries.chain([absorbed(absorption)]).collect()
             }
             Surface::CoatedDiffuse {
-                albedo, ior, alpha, ..
+                albedo,
+                ior,
+                alpha,
+                reflection_tint,
+                ..
             } => vec![
                 color("albedo", "color", albedo),
                 value("ior", "index of refraction", IOR, ior),
                 value("alpha", ROUGHNESS, fraction(), alpha),
+                color("reflection_tint", REFLECTION_TINT, reflection_tint),
             ],
             Surface::Principled(principled) => principled.entries(),
             Surface::Blend {
@@ -179,7 +198,7 @@ impl Metal {
     /// Returns the fields of the reflectance: both parts of the index of refraction, or the color.
     fn entries(&mut self) -> Vec<Entry<'_>> {
         match self {
-            Metal::Index { eta, k } => vec![
+            Metal::Index { eta, k, tint } => vec![
                 index(
                     "eta",
                     "refraction (eta)",
@@ -187,9 +206,24 @@ impl Metal {
                     eta,
                 ),
                 index("k", "extinction (k)", ["k_red", "k_green", "k_blue"], k),
+                color("tint", "tint", tint),
             ],
             Metal::Color(slot) => vec![color("color", "color", slot)],
         }
+    }
+}
+
+impl GlassTint {
+    /// Returns the fields of both colors.
+    fn entries(&mut self) -> [Entry<'_>; 2] {
+        [
+            color("reflection_tint", REFLECTION_TINT, &mut self.reflection),
+            color(
+                "transmission_tint",
+                "tint of transmission",
+                &mut self.transmission,
+            ),
+        ]
     }
 }
 
@@ -360,7 +394,7 @@ impl Scene {
 /// Returns the parameter whose texture multiplies a field; `None` if the field cannot have a texture.
 fn textured_parameter(field: &str) -> Option<Parameter> {
     Some(match field {
-        "albedo" | "reflectance" | "base_color" => Parameter::Color,
+        "albedo" | "reflectance" | "base_color" | "tint" | "transmission_tint" => Parameter::Color,
         "radiance" | "emission" => Parameter::Emission,
         "metallic" => Parameter::Metallic,
         "roughness" | "alpha" => Parameter::Roughness,
@@ -368,7 +402,7 @@ fn textured_parameter(field: &str) -> Option<Parameter> {
         "weight" => Parameter::BlendWeight,
         "opacity" => Parameter::Opacity,
         "specular" => Parameter::Specular,
-        "specular_color" => Parameter::SpecularColor,
+        "specular_color" | "reflection_tint" => Parameter::SpecularColor,
         "transmission" => Parameter::Transmission,
         "clearcoat" => Parameter::Clearcoat,
         "clearcoat_roughness" => Parameter::ClearcoatRoughness,
