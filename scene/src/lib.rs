@@ -391,6 +391,7 @@
 //!   and a warning says where they would hide something.
 //! - As in Mitsuba 3.9, the scale of a `directional` emitter's `to_world` multiplies its irradiance. A sphere that is
 //!   scaled unevenly is an ellipsoid, and a warning says so, because Mitsuba shows it round.
+//! - pbrt's `dots` and checkerboards in three dimensions become their mean, and its other textures of patterns grey.
 //! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colors exchanged.
 //! - pbrt's area lights with an alpha of 0, which light the scene invisibly, become spot lights on their surface: up to
 //!   1,024 each, which shine like a diffuse surface together.
