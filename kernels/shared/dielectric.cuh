@@ -13,6 +13,8 @@ inline bool meets_coat_from_inside(const Bsdf &bsdf) {
     return (KINDS & COATED_GLASS) != 0 && (bsdf.flags & THIN) == 0 && bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
 }
 
+// The energy that single scattering loses is split between both sides as a smooth boundary would split it. Reciprocity
+// bounds the transmitted part by the smaller mean of both sides.
 inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bool front) {
     bsdf.back = front ? 0 : 1;
     f32 here = hemispherical(tables, bsdf.table, bsdf.back, bsdf.alpha);
@@ -24,6 +26,7 @@ inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bo
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
 }
 
+// What the coat outside reflects of light that leaves the glass counts as reflected by the facet.
 inline f32 coated_part(const Bsdf &bsdf, f32 reflected, f32 cos_out) {
     if (!meets_coat_from_inside(bsdf)) return reflected;
     f32 coat = bsdf.coat * (0.04f + 0.96f * schlick(cos_out));
@@ -66,6 +69,8 @@ inline f32 alpha_below_coat(const Bsdf &bsdf) {
     return anisotropic ? 0.5f * (bsdf.alpha_along + bsdf.alpha) : bsdf.alpha;
 }
 
+// The product of the factors of both directions dims facets below the coat. It is reciprocal, and its mean over the
+// lobe of a direction is the transmittance there.
 inline f32 coat_factor(const f32 *tables, const Bsdf &bsdf, f32 cosine, f32 transmittance) {
     f32 reflected = below_coat(tables, bsdf.mirrors, alpha_below_coat(bsdf), bsdf.coat_alpha, cosine);
     return share(transmittance, sqrtf(max_f32(1.0f - bsdf.coat * reflected, 0.0f)));
@@ -158,8 +163,8 @@ inline SampledDirection sample_again(const f32 *tables, const Bsdf &bsdf, Vec3 n
 }
 
 // The light of a facet of compensated glass leaves with the probability `lit` that other facets do not block it, and
-// otherwise goes to the compensating lobe. The weights of samples are then all the same: a path in glass of a high index
-// meets the surface some hundred times, and the product of varying weights would have a mean that hardly any path has.
+// otherwise goes to the compensating lobe. The weights of samples are then all the same. A path in glass of high index
+// meets the surface some hundred times, and a product of varying weights would have a mean that hardly any path has.
 inline SampledDirection sample_rough(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u,
                                      f32 v) {
     bool conducts = bsdf.kind == ROUGH_CONDUCTOR;

@@ -13,6 +13,8 @@ inline Place table_place(f32 root, u32 count) {
     return {lower, place - (f32)lower};
 }
 
+// Rows are even in the root of alpha, and entries in the root of the cosine: what single scattering loses changes
+// fastest on smooth surfaces and at grazing angles.
 inline f32 directional(const f32 *tables, u32 table, u32 function, f32 alpha, f32 cosine) {
     Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), ROUGHNESSES);
     Place column = table_place(sqrtf(max_f32(cosine, 0.0f)), COSINES);
@@ -29,6 +31,7 @@ inline f32 hemispherical(const f32 *tables, u32 table, u32 mean, f32 alpha) {
     return at[0] + (at[ROW] - at[0]) * row.weight;
 }
 
+// Interpolates the quantiles of the squared cosine, whose density is that of the function.
 inline f32 sample_directional(const f32 *tables, u32 table, u32 function, f32 alpha, f32 u) {
     Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), ROUGHNESSES);
     Place column = table_place(u, QUANTILES);
@@ -73,6 +76,7 @@ inline f32 anisotropic_mean(const f32 *tables, u32 table, u32 function, f32 alph
     return upper + (lower - upper) * x.weight;
 }
 
+// The part for coats follows the rows of a table: one row per pair of roughnesses, of the facets and of the coat.
 inline f32 below_coat(const f32 *tables, u32 table, f32 alpha, f32 coat_alpha, f32 cosine) {
     Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), COATED_ROUGHNESSES);
     Place coat = table_place(sqrtf(max_f32(coat_alpha, 0.0f)), COAT_ROUGHNESSES);

@@ -24,6 +24,7 @@ inline f32 mean_facet_energy(const f32 *tables, const Bsdf &bsdf, u32 function) 
     return anisotropic_mean(tables, bsdf.anisotropic_table, function, bsdf.alpha_along, bsdf.alpha);
 }
 
+// A film dims the base by the largest channel of its reflectance, so that the base keeps its hue, as in glTF.
 inline f32 base_transmittance(const Bsdf &bsdf, f32 cosine, f32 lost, f32 at_grazing) {
     f32 reflected = bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing;
     if (bsdf.film <= 0.0f) return 1.0f - reflected;
@@ -57,6 +58,7 @@ inline Vec3 facet_reflectance(const Bsdf &bsdf, f32 cosine, f32 grazing) {
     return plain + (filmed - plain) * bsdf.film;
 }
 
+// A mixture of what glass and mirrors lose, by the part that the film adds to the reflected light.
 inline Vec3 lost_with_film(const Bsdf &bsdf, f32 lost, f32 by_mirrors) {
     f32 difference = by_mirrors - lost;
     Vec3 part = bsdf.film_added * difference;

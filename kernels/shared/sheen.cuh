@@ -4,11 +4,13 @@
 #include "energy.cuh"
 #include "math.cuh"
 
+// The Charlie distribution of fibre directions (Estevez and Kulla 2017), as in KHR_materials_sheen.
 inline f32 charlie_density(f32 sin2_half, f32 alpha) {
     f32 exponent = 1.0f / alpha;
     return (2.0f + exponent) * power_of_2(0.5f * exponent * log_base_2(sin2_half)) * (0.5f * INV_PI);
 }
 
+// A fit of the logarithm of Smith's lambda, for cosines up to 0.5; `charlie_lambda` mirrors it.
 inline f32 charlie_fit(f32 cosine, f32 alpha) {
     f32 smooth = (1.0f - alpha) * (1.0f - alpha);
     f32 a = 21.5473f + (25.3245f - 21.5473f) * smooth;
@@ -30,6 +32,7 @@ inline f32 sheen_value(f32 cos_eye, f32 cos_light, f32 sin2_half, f32 alpha) {
     return charlie_density(sin2_half, alpha) / (4.0f * cos_eye * masked);
 }
 
+// The formula reflects more light than arrives at some grazing angles.
 inline f32 sheen_scale(const f32 *tables, const Bsdf &bsdf, f32 cosine) {
     f32 reflected = directional(tables, bsdf.sheen_table, SHEEN_RAW, bsdf.sheen_alpha, cosine);
     return 1.0f / max_f32(reflected, 1.0f);
@@ -40,12 +43,15 @@ inline f32 sheen_transmittance(const f32 *tables, const Bsdf &bsdf, f32 cosine) 
     return 1.0f - bsdf.sheen_strength * min_f32(reflected, 1.0f);
 }
 
+// Like `coat_factor`, with fibres in place of the coat.
 inline f32 sheen_factor(const f32 *tables, const Bsdf &bsdf, f32 cosine, f32 transmittance) {
     f32 reflected = below_coat(tables, bsdf.sheen_table, alpha_below_coat(bsdf), bsdf.sheen_alpha, cosine);
     f32 passed = 1.0f - bsdf.sheen_strength * reflected;
     return share(transmittance, sqrtf(max_f32(passed, 0.0f)));
 }
 
+// The transmittance towards the eye over its mean for light that leaves the diffuse base. Boundary and fibres both
+// transmit less at grazing angles, so that the mean of the product is not that of means.
 inline f32 sheen_over_base(const f32 *tables, const Bsdf &bsdf, f32 mean_entered) {
     f32 alpha = alpha_below_coat(bsdf);
     f32 mean = hemispherical(tables, bsdf.sheen_table, SHEEN_BOUNDED, bsdf.sheen_alpha);
