@@ -239,10 +239,11 @@ def unsuitable_arrays_are_refused_in_one_line():
     fails(ValueError, "indices_out: int64 of shape (5,): indices have 32 bits", compaction.top_k, doubles, doubles.copy(),
           integers)
     fails(ValueError, "k: -1 is negative", compaction.top_k, doubles, doubles.copy(), short, k=-1)
-    fails(ValueError, "values: int64 of shape (5,): items of a search have", compaction.argmin, integers, count, count)
+    shorts = numpy.zeros(5, numpy.int16)
+    fails(ValueError, "values: int16 of shape (5,): items of a search have", compaction.argmin, shorts, count, count)
     fails(ValueError, "indices: int64 of shape (5,): not as many as the 3 values", compaction.scatter, short, integers,
           short)
-    fails(ValueError, "values: int64 of shape (5,): items of a max have", compaction.scan_exclusive, integers, integers, op="max")
+    fails(ValueError, "values: int16 of shape (5,): items of a max have", compaction.scan_exclusive, shorts, shorts, op="max")
     fails(ValueError, "out: float64 of shape (3, 4): not the shape of values, (4, 3)", compaction.summed_area,
           numpy.zeros((4, 3)), numpy.zeros((3, 4)))
     fails(ValueError, "starts: int64 of shape (258,): for 257 classes, where 1 to 256 are possible",
