@@ -4,7 +4,7 @@ use std::{collections::HashSet, mem, ptr, sync::Arc};
 
 use cudarc::driver::{
     CudaGraph, CudaStream, DriverError,
-    sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode},
+    sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
 };
 
 use super::{
@@ -128,6 +128,14 @@ impl<'a> Capture<'a> {
         Ok(Self(stream))
     }
 
+    /// Returns whether a call has made the capture invalid, or has failed without a result that says so: cudarc keeps
+    /// errors of its waits for the next call with the context. That error is then not left there for others.
+    fn is_invalid(&self) -> bool {
+        let invalid = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+        let status = self.0.capture_status();
+        status.map_or(true, |status| status == invalid)
+    }
+
     /// Ends the capture and returns the graph, or `None` if the driver returns none, with the calls of this crate.
     fn end(
         self,
@@ -190,8 +198,17 @@ impl Graph {
         }
         let failed = || Error::driver("record a graph");
         let capture = Capture::begin(stream).map_err(failed())?;
+        let not_recordable = || Error::NotRecordable {
+            what: "work that this crate did not enqueue".to_owned(),
+            remedy: "capture the stream with cudarc, and launch the graph with cudarc",
+        };
         let enqueued = enqueue();
+        let is_invalid = capture.is_invalid();
         let (graph, recorded) = capture.end();
+        // cudarc's own functions wait for events of their buffers, which a capture does not survive.
+        if is_invalid {
+            return Err(E::from(not_recordable()));
+        }
         enqueued?;
         let lost = DriverError(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         let graph = graph
@@ -199,10 +216,7 @@ impl Graph {
             .map_err(failed())?;
         let nodes = count_nodes(&graph).map_err(failed())?;
         let Some(mut recorded) = recorded.filter(|recorded| recorded.nodes == nodes) else {
-            return Err(E::from(Error::NotRecordable {
-                what: "work that this crate did not enqueue".to_owned(),
-                remedy: "capture the stream with cudarc, and launch the graph with cudarc",
-            }));
+            return Err(E::from(not_recordable()));
         };
         let mut known = HashSet::new();
         recorded
