@@ -42,7 +42,7 @@ const MAX_REGISTERS_MEGAKERNEL: u32 = 168;
 ///
 /// Fewer blocks with more registers are slower (docs/experiments/044-spills-for-occupancy.md), also with the tables of
 /// clear coats: `gltf_model` renders 1,300 instead of 1,420 Mpaths/s with 512 threads per multiprocessor.
-const MAX_SPILL_FOR_OCCUPANCY: u32 = 1152;
+const MAX_SPILL_FOR_OCCUPANCY: u32 = 1280;
 /// Maximum number of bytes per thread that the compaction of many items may spill.
 ///
 /// Kernels without the spill are slower for short inputs (docs/experiments/042-register-spills.md).
