@@ -109,7 +109,7 @@ pub fn mean_base_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
     for number in 0..3 {
         let (cosine, weight) = match number {
             0 => (0.212_340_54, 0.139_653_96),
-            1 => (0.590_533_13, 0.458_482_21),
+            1 => (0.590_533_13, 0.458_482_2),
             _ => (0.911_412_04, 0.401_863_83),
         };
         let lost = facet_energy(tables, bsdf, LOST, 0.5, cosine);

@@ -177,9 +177,7 @@ fn description(reader: &mut impl BufRead) -> Result<Option<Description>, String>
         }
     }
     let sampling = |name: &str| {
-        let channel = channels
-            .iter()
-            .find(|channel| channel.name == Text::from(name))?;
+        let channel = channels.iter().find(|channel| channel.name.eq(name))?;
         Some((channel.sampling, channel.sample_type))
     };
     let is_real = |kind: SampleType| kind != SampleType::U32;
@@ -188,9 +186,7 @@ fn description(reader: &mut impl BufRead) -> Result<Option<Description>, String>
     };
     // The other channels, if there are any, are skipped, which takes the sizes of their samples.
     let are_usual = channels.iter().all(|channel| {
-        let is_chroma = ["RY", "BY"]
-            .iter()
-            .any(|name| channel.name == Text::from(*name));
+        let is_chroma = ["RY", "BY"].iter().any(|name| channel.name.eq(name));
         channel.sampling == if is_chroma { Vec2(2, 2) } else { Vec2(1, 1) }
     });
     let is_wanted = has("Y", 1) && has("RY", 2) && has("BY", 2) && are_usual;
@@ -226,7 +222,7 @@ impl Planes {
         let has_alpha = described
             .channels
             .iter()
-            .any(|channel| channel.name == Text::from("A"));
+            .any(|channel| channel.name.eq("A"));
         Ok(Planes {
             stored: described.stored,
             channels: described.channels.clone(),

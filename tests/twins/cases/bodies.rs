@@ -21,7 +21,9 @@ fn material(inputs: &mut Inputs) -> Material {
 /// Draws a list of up to three bodies from 1 to 3.
 fn list(inputs: &mut Inputs) -> u32 {
     let places = inputs.below(4);
-    (0..places).fold(0, |list, _| list << BODY_BITS | 1 + inputs.below(3) as u32)
+    (0..places).fold(0, |list, _| {
+        (list << BODY_BITS) | (1 + inputs.below(3) as u32)
+    })
 }
 
 /// Draws a list whose innermost body, if any, is `body` or body 1.
