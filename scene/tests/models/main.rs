@@ -24,11 +24,14 @@ mod wrong;
 
 use std::{
     fs,
+    io::Cursor,
     path::{Path, PathBuf},
+    thread,
 };
 
 use glam::Vec3;
 use gltf::{Gltf, SQUARE};
+use image::ImageFormat;
 use raysieve::{
     device::render_scene::RenderScene,
     scene::{LoadOptions, Parameter, Scene},
@@ -36,11 +39,13 @@ use raysieve::{
 };
 use serde_json::json;
 
-/// Creates and returns the folder of a test's files.
-fn folder(test: &str) -> PathBuf {
+/// Creates and returns a folder of the running test, which no other test uses.
+fn folder(name: &str) -> PathBuf {
+    let test = thread::current().name().unwrap().replace("::", "-");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("models")
-        .join(test);
+        .join(test)
+        .join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -132,8 +137,8 @@ impl Gltf {
 /// The vertex positions of the model that [`Gltf::triangle`] makes.
 const TRIANGLE: [[[f32; 3]; 3]; 1] = [[SQUARE[0], SQUARE[1], SQUARE[2]]];
 
-/// Writes a PNG of 8 × 8 different texels and returns its bytes. Different seeds give different images.
-fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
+/// Returns a PNG of 8 × 8 different texels. Different seeds give different images.
+fn png(seed: u32) -> Vec<u8> {
     let image = image::RgbaImage::from_fn(8, 8, |x, y| {
         let hash = x
             .wrapping_mul(0x01f3_5a11)
@@ -141,15 +146,22 @@ fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
         let [r, g, b, _] = hash.wrapping_add(seed).to_le_bytes();
         image::Rgba([r, g, b, 255])
     });
-    let path = folder.join(name);
-    image.save(&path).unwrap();
-    fs::read(path).unwrap()
+    let mut bytes = Cursor::new(Vec::new());
+    image.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+/// Writes the PNG of [`png`] into the folder of a test and returns its bytes.
+fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
+    let bytes = png(seed);
+    fs::write(folder.join(name), &bytes).unwrap();
+    bytes
 }
 
 /// Gives the first primitive a new material with a base color texture. `info` is the JSON of the texture's use, such
 /// as `{"index": 0}`; texture 0 exists.
 fn textured(model: &mut Gltf, info: serde_json::Value) {
-    let view = model.view(&pixels(&folder("textured"), "texels.png", 7));
+    let view = model.view(&png(7));
     model.json["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
     model.json["textures"] = json!([{ "source": 0 }]);
     model.json["materials"] = json!([{ "pbrMetallicRoughness": { "baseColorTexture": info } }]);

@@ -9,7 +9,7 @@ use raysieve::{
 };
 use serde_json::json;
 
-use crate::{folder, gltf::SQUARE, pixels, square};
+use crate::{gltf::SQUARE, png, square};
 
 /// Returns the surface at one point of every triangle of a scene's instances with z below 50, sorted by position. Each
 /// entry has the material, five vectors (position, normals, tangent and bitangent), and the texture coordinates.
@@ -63,7 +63,7 @@ fn merged_meshes_look_like_separate_ones() {
     });
     let normals = model.floats("VEC3", &normals.map(|normal| normal.to_array()));
     model.primitive()["attributes"]["NORMAL"] = json!(normals);
-    let view = model.view(&pixels(&folder("merged"), "texels.png", 7));
+    let view = model.view(&png(7));
     model.json["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
     model.json["textures"] = json!([{ "source": 0 }]);
     let texture = json!({ "index": 0 });

@@ -12,6 +12,7 @@ mod points;
 use std::{
     fs,
     path::{Path, PathBuf},
+    thread,
 };
 
 use glam::{Vec2, Vec3};
@@ -21,11 +22,13 @@ use raysieve::{
     scene::{Parameter, Scene, Surface, Texels},
 };
 
-/// Creates an empty folder for a test's files and returns it.
-fn folder(test: &str) -> PathBuf {
+/// Creates an empty folder of the running test, which no other test uses, and returns it.
+fn folder(name: &str) -> PathBuf {
+    let test = thread::current().name().unwrap().replace("::", "-");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("obj_ply")
-        .join(test);
+        .join(test)
+        .join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
