@@ -250,13 +250,13 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
 
 /// Returns the number of threads per block of the kernel `shade` in the variant for a scene.
 ///
-/// With rare features it has more instructions than fit in the instruction caches. The warps of large blocks share them
-/// (docs/experiments/046-instruction-cache.md).
+/// With other than plain materials it has more instructions than fit in the instruction caches. The warps of large blocks
+/// share them (docs/experiments/079-blocks-that-share-instructions.md).
 pub(super) fn block_threads(scene: KernelVariant) -> u32 {
-    if name_for(scene) == "shade_rare_instanced" {
-        3 * BLOCK_THREADS
-    } else {
-        BLOCK_THREADS
+    match name_for(scene) {
+        "shade_plain" | "shade_plain_instanced" => BLOCK_THREADS,
+        "shade_rare_instanced" => 6 * BLOCK_THREADS,
+        _ => 4 * BLOCK_THREADS,
     }
 }
 
