@@ -15,6 +15,7 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f3
     bsdf.flags = material.flags;
     bsdf.table = material.table;
     bsdf.mirrors = material.mirrors;
+    if (has_beckmann_facets(bsdf)) bsdf.alpha_along = material.alpha;
     if (has_anisotropic_facets(bsdf)) {
         bsdf.alpha_along = material.alpha;
         bsdf.alpha = material.alpha_across;

@@ -362,8 +362,9 @@
 //! - Vertex and face colors of a PLY file are shown in Mitsuba if a `mesh_attribute` names them, and never in pbrt.
 //! - An emitter in a shape that is not `area`, such as `spot`, has its own transform, as in Mitsuba 3.9. The light of
 //!   `directionalarea` is not shown, as Mitsuba's path integrator does not find it either.
-//! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
-//!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
+//! - The distributions GGX and Beckmann's are exact, except for plastic, whose facets become GGX. The roughness of
+//!   metals, dielectrics and `principled` may have a texture, and that of metals and dielectrics another value along v.
+//!   Under a coat, both are replaced by their mean.
 //! - The front of each triangle of a mesh is the side of its vertex normals, whatever its winding. That of a mesh without
 //!   normals, or with Mitsuba's `face_normals`, follows the winding.
 //! - Of a `twosided` with two BSDFs, the second one is seen on the side from which the shading normals point away. Both
@@ -456,10 +457,10 @@ pub use self::{
     },
     scene::{
         Absorption, Background, BlendError, Camera, Channel, DirectLight, Encoding, Environment,
-        EnvironmentSource, Field, FieldEdit, FieldError, FieldKind, FieldValue, Filter, Focus,
-        Framing, GlassTint, Image, Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture,
-        MaterialTextures, Mesh, Metal, NamedCamera, NumberKind, Parameter, Part, PartState,
-        PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides, Sphere,
+        EnvironmentSource, FacetDistribution, Field, FieldEdit, FieldError, FieldKind, FieldValue,
+        Filter, Focus, Framing, GlassTint, Image, Instance, Lens, Light, MAX_LIGHT, Masking,
+        MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera, NumberKind, Parameter, Part,
+        PartState, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides, Sphere,
         SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle, ViewAxes,
         WholeLens, WholeView, Wrap, scene_hash,
     },

@@ -14,7 +14,8 @@ use crate::{
     lights::{light, light_sample},
     math, path, sampler,
     shading::{
-        bodies, energy, material, material_textures, microfacet, opacity, opacity_map, texture,
+        beckmann, bodies, energy, material, material_textures, microfacet, opacity, opacity_map,
+        texture,
     },
 };
 
@@ -70,6 +71,7 @@ fn of_kinds<P: Params>(
         primitive::CONSTANTS,
         light_sample::CONSTANTS,
         material::CONSTANTS,
+        beckmann::CONSTANTS,
         bodies::CONSTANTS,
         energy::CONSTANTS,
         bvh::CONSTANTS,

@@ -30,9 +30,10 @@ use crate::{
     shading::{
         energy,
         material::{
-            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, BY_SIDE, COAT_NORMALS, COATED_GLASS,
-            CONDUCTOR, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF,
-            Material, OTHER_LIGHTS, RARE_KINDS, ROUGH_CONDUCTOR, SCHLICK, SECOND_UV, THIN,
+            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BY_SIDE,
+            COAT_NORMALS, COATED_GLASS, CONDUCTOR, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT,
+            MAX_BLENDS, MIRRORED_RELIEF, Material, OTHER_LIGHTS, RARE_KINDS, ROUGH_CONDUCTOR,
+            SCHLICK, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -192,7 +193,8 @@ impl RenderScene {
         } else {
             kinds
         };
-        let is_anisotropic = |material: &Material| material.flags & ANISOTROPIC_FACETS != 0;
+        let rare_facets = ANISOTROPIC_FACETS | BECKMANN_FACETS;
+        let is_anisotropic = |material: &Material| material.flags & rare_facets != 0;
         let kinds = if materials.iter().any(is_anisotropic) {
             kinds | ANISOTROPIC
         } else {

@@ -27,7 +27,7 @@ use self::{
     conductor::{compensate_conductor, metal_value},
     dielectric::{compensate_dielectric, glass_value, sample_rough},
     extended::{extended_value, resolve_extended, sample_extended},
-    facets::has_anisotropic_facets,
+    facets::{has_anisotropic_facets, has_beckmann_facets},
     layered::{layered_value, resolve_layers, sample_layers},
 };
 pub use crate::shading::bsdf_types::{Bsdf, BsdfSample, BsdfValue, NO_VALUE};
@@ -53,6 +53,9 @@ pub fn bsdf_of(
     front: bool,
 ) -> Bsdf {
     let mut bsdf = unresolved_bsdf(material, front);
+    if has_beckmann_facets(&bsdf) {
+        bsdf.alpha_along = material.alpha;
+    }
     if has_anisotropic_facets(&bsdf) {
         bsdf.alpha_along = material.alpha;
         bsdf.alpha = material.alpha_across;

@@ -22,7 +22,8 @@ pub const COAT_NORMALS: u32 = 1 << 28;
 pub const SECOND_UV: u32 = 1 << 27;
 /// Feature bit beside the bits of material kinds: some material is glass that refracts below a clear coat.
 pub const COATED_GLASS: u32 = 1 << 26;
-/// Feature bit beside the bits of material kinds: some conductor or glass has the flag [`ANISOTROPIC_FACETS`].
+/// Feature bit beside the bits of material kinds: some conductor or glass has the flag [`ANISOTROPIC_FACETS`] or
+/// [`BECKMANN_FACETS`].
 pub const ANISOTROPIC: u32 = 1 << 25;
 /// `Material::kind`: Lambertian reflection of albedo `color`.
 pub const DIFFUSE: u32 = 0;
@@ -96,6 +97,8 @@ pub const MIRRORED_RELIEF: u32 = 1024;
 /// Bit of `Material::flags`: camera rays do not see the surface. Such a material has an entry in
 /// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures).
 pub const HIDDEN: u32 = 2048;
+/// Bit of `Material::flags`: the facets of a rough conductor or of glass have Beckmann's distribution instead of GGX.
+pub const BECKMANN_FACETS: u32 = 1 << 16;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -133,6 +136,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     BY_SIDE,
     MIRRORED_RELIEF,
     HIDDEN,
+    BECKMANN_FACETS,
     MAX_BLENDS
 ];
 

@@ -4,9 +4,9 @@ use glam::Vec3;
 
 use super::{
     material::{
-        ANISOTROPIC_FACETS, BLEND, BY_SIDE, COMPENSATED, CONDUCTOR, CORRELATED, DIELECTRIC,
-        DIFFUSE, EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, MIRROR, Material,
-        ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION,
+        ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BY_SIDE, COMPENSATED, CONDUCTOR, CORRELATED,
+        DIELECTRIC, DIFFUSE, EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, MIRROR,
+        Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION,
         WEAKEST_REFRACTION,
     },
     microfacet::{MIN_ALPHA, fresnel_conductor},
@@ -68,22 +68,27 @@ fn dielectric(
     }
 }
 
-/// Sets roughness, masking and energy compensation of a material. Anisotropic facets are never compensated.
+/// Sets distribution, roughness, masking and energy compensation of a material. Anisotropic facets and Beckmann's are
+/// never compensated.
 fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
     let correlated = match roughness.masking {
         scene::Masking::Separable => 0,
         scene::Masking::HeightCorrelated => CORRELATED,
     };
+    let distribution = match roughness.distribution {
+        scene::FacetDistribution::Ggx => 0,
+        scene::FacetDistribution::Beckmann => BECKMANN_FACETS,
+    };
     let facets = match roughness.alpha_v {
         Some(_) => ANISOTROPIC_FACETS,
-        None if roughness.energy_compensation => COMPENSATED,
+        None if roughness.energy_compensation && distribution == 0 => COMPENSATED,
         None => 0,
     };
     Material {
         alpha: roughness.alpha,
         alpha_across: roughness.alpha_v.unwrap_or(roughness.alpha),
         anisotropy_cosine: 1.0,
-        flags: smooth.flags + correlated + facets + LINEAR_ROUGHNESS,
+        flags: smooth.flags + correlated + distribution + facets + LINEAR_ROUGHNESS,
         ..smooth
     }
 }

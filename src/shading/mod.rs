@@ -2,6 +2,7 @@
 //!
 //! Contains twins of `kernels/shared/`.
 
+pub mod beckmann;
 pub mod bodies;
 pub mod bsdf;
 pub mod bsdf_types;

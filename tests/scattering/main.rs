@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use common::{Random, load};
 use glam::Vec3;
 use raysieve::{
-    scene::{Absorption, GlassTint, Masking, Metal, Principled, Roughness, Surface},
+    scene::{
+        Absorption, FacetDistribution, GlassTint, Masking, Metal, Principled, Roughness, Surface,
+    },
     shading::{
         bsdf::{
             Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, extended::along_tangent,
@@ -155,6 +157,7 @@ pub(crate) fn rough(alpha: f32, masking: Masking, energy_compensation: bool) -> 
     Roughness {
         alpha,
         alpha_v: None,
+        distribution: FacetDistribution::Ggx,
         masking,
         energy_compensation,
     }
@@ -212,6 +215,20 @@ fn materials() -> Vec<(String, Surface)> {
             ..rough(alpha, masking, false)
         };
         let of = format!("alphas {alpha} and {alpha_v}, {masking:?}");
+        materials.push((format!("gold, {of}"), metal(gold(), roughness)));
+        materials.push((format!("glass, {of}"), glass(1.5, roughness)));
+    }
+    for (alpha, alpha_v, masking) in [
+        (0.1, None, Masking::Separable),
+        (0.6, None, Masking::HeightCorrelated),
+        (0.15, Some(0.5), Masking::Separable),
+    ] {
+        let roughness = Roughness {
+            alpha_v,
+            distribution: FacetDistribution::Beckmann,
+            ..rough(alpha, masking, false)
+        };
+        let of = format!("Beckmann, alphas {alpha} and {alpha_v:?}, {masking:?}");
         materials.push((format!("gold, {of}"), metal(gold(), roughness)));
         materials.push((format!("glass, {of}"), glass(1.5, roughness)));
     }

@@ -1,5 +1,6 @@
 //! Test cases, one for every function that exists in Rust and in CUDA C++.
 
+mod beckmann;
 mod bodies;
 mod bsdf;
 mod bvh;
@@ -450,6 +451,7 @@ pub(crate) fn cases() -> Vec<Case> {
         instance::cases(),
         bvh::cases(),
         material::cases(),
+        beckmann::cases(),
         microfacet::cases(),
         energy::cases(),
         bodies::cases(),

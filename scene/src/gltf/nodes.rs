@@ -26,7 +26,8 @@ use crate::{
     limits::SAMPLE_LIMIT,
     memory,
     model::{
-        LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible, strokes::Strokes,
+        DARK_SPOT, LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible,
+        strokes::Strokes,
     },
     scene::{Instance, Surface},
 };
@@ -506,6 +507,9 @@ fn read_light(
                 return Err(wrong(format!(
                     "its cone is from {inner} to {outer}, expected 0 ≤ innerConeAngle ≤ outerConeAngle ≤ π/2"
                 )));
+            }
+            if outer == 0.0 {
+                model.note(DARK_SPOT.to_owned());
             }
             LightKind::Spot { inner, outer }
         }

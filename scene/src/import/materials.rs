@@ -7,8 +7,8 @@ use crate::{
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures, Metal,
-        Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
+        Channel, Encoding, FacetDistribution, Filter, Image, Masking, MaterialTexture,
+        MaterialTextures, Metal, Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
     },
 };
 
@@ -108,22 +108,25 @@ pub(crate) fn reflectance(color: Vec3) -> Vec3 {
     })
 }
 
-/// The GGX alphas of a rough material, each a factor with a texture.
+/// The alphas of a rough material, each a factor with a texture.
 #[derive(Clone, Copy)]
 pub(crate) struct Alphas {
     /// Alpha along the direction in which `u` grows, or in all directions.
     pub(crate) along: Scalar,
     /// Alpha across that direction; `None` if it is the same.
     pub(crate) across: Option<Scalar>,
+    /// Distribution of the facets.
+    pub(crate) distribution: FacetDistribution,
 }
 
 impl Alphas {
-    /// Creates the alphas of a material. Equal ones become one alpha.
+    /// Creates the alphas of a GGX material. Equal ones become one alpha.
     pub(crate) fn new(along: Scalar, across: Scalar) -> Alphas {
         let is_same = (along.factor, along.texture) == (across.factor, across.texture);
         Alphas {
             along,
             across: (!is_same).then_some(across),
+            distribution: FacetDistribution::Ggx,
         }
     }
 
@@ -153,6 +156,7 @@ impl Alphas {
             }
         };
         Roughness {
+            distribution: self.distribution,
             alpha: alpha(self.along, Parameter::Roughness),
             alpha_v: self
                 .across

@@ -13,6 +13,7 @@ mod hidden_light;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
 mod notes;
+pub(crate) mod projector;
 pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
@@ -37,7 +38,9 @@ use crate::{
     limits::{DEFAULT_ROULETTE, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
     memory::reserve_one,
-    model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
+    model::{
+        DARK_SPOT, Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible,
+    },
     origin::Parts,
     scene::{Background, Camera, Environment, Framing, Light, Outline, Scene, ViewAxes, WholeLens},
     view_options::scene_camera,
@@ -191,8 +194,14 @@ impl Imported {
         self.model.note(note.into());
     }
 
-    /// Adds a light. `position` is its position in world space, metres; 0 for a light without one.
+    /// Adds a light. `position` is its position in world space, metres; 0 for a light without one. Adds a warning for a
+    /// spot light without a cone.
     pub(crate) fn push_light(&mut self, light: Light, position: DVec3) {
+        if let Light::Spot { outer_degrees, .. } = light
+            && outer_degrees <= 0.0
+        {
+            self.note(DARK_SPOT);
+        }
         self.lights.push(ImportedLight { light, position });
     }
 

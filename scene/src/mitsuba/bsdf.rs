@@ -16,7 +16,10 @@ use crate::{
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
-    scene::{Absorption, GlassTint, Masking, MaterialTextures, Metal, Parameter, Surface},
+    scene::{
+        Absorption, FacetDistribution, GlassTint, Masking, MaterialTextures, Metal, Parameter,
+        Surface,
+    },
 };
 
 /// A converted BSDF.
@@ -164,6 +167,26 @@ impl Converter<'_> {
                 map.apply(Parameter::Normal, &mut bsdf.material.maps);
                 Ok(bsdf)
             }
+            "polarizer" | "circular" | "retarder" => {
+                self.scene
+                    .note("not used: the polarization of light; polarizers let half of it pass");
+                let color = self.reflectance(object, "transmittance", 1.0)?;
+                let mut maps = MaterialTextures::default();
+                let part = match object.plugin == "retarder" {
+                    true => 1.0,
+                    false => 0.5,
+                };
+                let surface = Surface::Dielectric {
+                    ior: 1.0,
+                    thin: true,
+                    tint: GlassTint {
+                        transmission: reflectance(color.apply(Parameter::Color, &mut maps)) * part,
+                        ..GlassTint::WHITE
+                    },
+                    absorption: Absorption::NONE,
+                };
+                Ok(Bsdf::new(surface, maps))
+            }
             "null" => Ok(Bsdf {
                 invisible: true,
                 ..grey()
@@ -255,17 +278,19 @@ impl Converter<'_> {
         })
     }
 
-    /// Returns the GGX alphas of a rough BSDF. Beckmann's distribution is approximated, with a warning.
+    /// Returns the facets of a rough BSDF. Other distributions than GGX and Beckmann's are approximated, with a warning.
     fn alphas(&mut self, object: &Object) -> Result<Alphas, String> {
-        if is_beckmann(object) {
-            let name = match object.text("distribution", "beckmann") {
-                "beckmann" => "Beckmann".to_owned(),
-                name => format!("`{}`", excerpt(name)),
-            };
-            self.scene.note(format!(
-                "approximated: the {name} distribution of rough surfaces by GGX"
-            ));
-        }
+        let distribution = match object.text("distribution", "beckmann") {
+            "ggx" => FacetDistribution::Ggx,
+            "beckmann" => FacetDistribution::Beckmann,
+            name => {
+                let name = excerpt(name);
+                self.scene.note(format!(
+                    "approximated: the `{name}` distribution of rough surfaces by Beckmann's"
+                ));
+                FacetDistribution::Beckmann
+            }
+        };
         let alpha = self.scalar(object, "alpha", 0.1)?;
         let mut along = |name: &str| -> Result<Scalar, String> {
             let own = self.scalar(object, name, f32::NAN)?;
@@ -274,10 +299,14 @@ impl Converter<'_> {
                 false => own,
             })
         };
-        Ok(Alphas::new(along("alpha_u")?, along("alpha_v")?))
+        let alphas = Alphas::new(along("alpha_u")?, along("alpha_v")?);
+        Ok(Alphas {
+            distribution,
+            ..alphas
+        })
     }
 
-    /// Returns the GGX alpha of a BSDF that has one for the whole surface, 0.001 to 1. Textures, and different alphas
+    /// Returns the alpha of a BSDF that has one for the whole surface, 0.001 to 1. Textures, and different alphas
     /// along u and v, are approximated, with a warning.
     fn plain_alpha(&mut self, object: &Object) -> Result<f32, String> {
         let alphas = self.alphas(object)?;
@@ -362,7 +391,14 @@ impl Converter<'_> {
         let ior = self.relative_ior(object, 1.49)?;
         let alpha = match object.plugin.as_str() {
             "plastic" => 0.0,
-            _ => self.plain_alpha(object)?,
+            _ => {
+                if is_beckmann(object) {
+                    self.scene.note(
+                        "approximated: the distribution of the facets of `roughplastic` by GGX",
+                    );
+                }
+                self.plain_alpha(object)?
+            }
         };
         let coat = LossyCoat {
             facets: Facets {

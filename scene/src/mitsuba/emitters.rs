@@ -1,11 +1,16 @@
 //! Emitters of Mitsuba that are not shapes.
 
+use std::f64::consts::PI;
+
 use glam::{DMat3, DVec3, Vec3};
 
-use super::{Converter, document::Object, sun, textures::Use, values::Value};
+use super::{Converter, document::Object, sensor, sun, textures::Use, values::Value};
 use crate::{
     error::excerpt,
-    import::environment::{self, Layout},
+    import::{
+        environment::{self, Layout},
+        projector::Beam,
+    },
     limits::SAMPLE_LIMIT,
     scene::{Environment, Light, SpotFalloff},
     sun_sky::{Moment, SunSky, sun_at},
@@ -62,6 +67,26 @@ impl Converter<'_> {
                     falloff: SpotFalloff::Linear,
                 };
                 self.scene.push_light(light, position);
+            }
+            "projector" => {
+                let color = self.emission(object, "irradiance")?;
+                let library = &self.scene.model.library;
+                let aspect_ratio = color.texture.map_or(1.0, |texture| {
+                    let image = library.textures[texture as usize].image;
+                    let image = &library.images[image as usize];
+                    f64::from(image.width) / f64::from(image.height)
+                });
+                let half_width = sensor::half_width(object, aspect_ratio)?;
+                let beam = Beam {
+                    tangents: [half_width, half_width / aspect_ratio],
+                    position,
+                    direction: forward,
+                };
+                // Mitsuba multiplies the irradiance, which is that of a plane at a distance of 1, by π.
+                let scale = object.number("scale", 1.0) * PI;
+                let scale = scale * beam.section() / beam.solid_angle();
+                let intensity = self.strength(object, "irradiance")? * scale as f32;
+                self.scene.push_projector(&beam, intensity);
             }
             "directional" => {
                 let irradiance = self.strength(object, "irradiance")?;

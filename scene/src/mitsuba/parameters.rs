@@ -173,6 +173,13 @@ fn parameters(tag: &str, plugin: &str) -> Option<&'static [&'static str]> {
             "main_specular_sampling_rate",
             "spec_trans_sampling_rate",
         ],
+        ("bsdf", "polarizer" | "circular" | "retarder") => &[
+            "theta",
+            "delta",
+            "transmittance",
+            "polarizing",
+            "left_handed",
+        ],
         ("bsdf", "twosided") => &["allow_transmission"],
         ("bsdf", "mask") => &["opacity"],
         ("bsdf", "blendbsdf") => &["weight"],
@@ -184,6 +191,7 @@ fn parameters(tag: &str, plugin: &str) -> Option<&'static [&'static str]> {
         ("emitter", "constant") => &["radiance"],
         ("emitter", "point") => &["position", "intensity"],
         ("emitter", "spot") => &["intensity", "cutoff_angle", "beam_width", "texture"],
+        ("emitter", "projector") => &["irradiance", "scale", "fov", "fov_axis", "focal_length"],
         ("emitter", "directional") => &["direction", "irradiance"],
         ("emitter", "envmap") => &["filename", "scale", "mis_compensation", "cache"],
         ("emitter", "sunsky" | "sky" | "sun") => &[

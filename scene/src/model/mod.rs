@@ -27,6 +27,9 @@ use crate::{
 
 /// Largest number of different notes about a file. A damaged one could cause millions.
 const MAX_NOTES: usize = 256;
+/// Warning about a spot light without a cone.
+pub(crate) const DARK_SPOT: &str =
+    "a spot light has an angle of 0, so that it gives no light; choose a larger angle";
 
 /// The contents of a glTF, OBJ or PLY file.
 #[derive(Default)]

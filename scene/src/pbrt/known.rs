@@ -69,6 +69,8 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
         ],
         ("LightSource", "point") => &["I", "from", "power"],
         ("LightSource", "spot") => &["I", "from", "to", "coneangle", "conedeltaangle", "power"],
+        ("LightSource", "projection") => &["fov", "filename", "power"],
+        ("LightSource", "goniometric") => &["I", "filename", "power"],
         ("LightSource", "distant") => &["L", "from", "to", "illuminance"],
         ("LightSource", "infinite") => &["L", "filename", "mapname", "portal", "illuminance"],
         ("Material", "diffuse") => &["reflectance"],

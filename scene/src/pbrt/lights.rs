@@ -11,6 +11,7 @@ use crate::{
     import::{
         environment::{self, Layout},
         materials::{Color, emit},
+        projector::Beam,
     },
     model::ModelMaterial,
     scene::{Encoding, Light, SpotFalloff, Surface, Texture, Wrap},
@@ -68,6 +69,38 @@ impl Converter {
                     falloff: SpotFalloff::Smooth,
                 };
                 self.scene.push_light(light, position);
+            }
+            "goniometric" => {
+                self.note("approximated: the directions of `goniometric` lights by their mean");
+                let (image, _) = self.projected(parameters);
+                let (strength, scale) = match power > 0.0 {
+                    true => (Vec3::ONE, power / (4.0 * PI) * scale),
+                    false => (image, scale),
+                };
+                let intensity = self.strength(parameters, "I", scale)? * strength;
+                let position = transform.translation;
+                let light = Light::Point {
+                    position: position.as_vec3(),
+                    intensity,
+                };
+                self.scene.push_light(light, position);
+            }
+            "projection" => {
+                let (image, [width, height]) = self.projected(parameters);
+                let tangent = libm::tan(parameters.number("fov", 90.0).to_radians() / 2.0);
+                let shorter = width.min(height);
+                let beam = Beam {
+                    tangents: [width, height].map(|side| tangent * side / shorter),
+                    position: transform.translation,
+                    direction: transform.transform_vector3(DVec3::Z),
+                };
+                let strength = match power > 0.0 {
+                    true => {
+                        image / luminance(image).max(1e-30) * (power / beam.solid_angle()) as f32
+                    }
+                    false => image,
+                };
+                self.scene.push_projector(&beam, strength * scale as f32);
             }
             "distant" => {
                 let illuminance = parameters.number("illuminance", 0.0);
@@ -223,6 +256,19 @@ impl Converter {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns the mean color of the image of a light, and its size in pixels. An image that cannot be read is white,
+    /// with a warning.
+    fn projected(&mut self, parameters: &Parameters) -> (Vec3, [f64; 2]) {
+        match self.open_image(parameters.text("filename", "")) {
+            Some(image) => {
+                let image = &self.scene.model.library.images[image as usize];
+                let size = [image.width, image.height].map(f64::from);
+                (image.mean(Encoding::Srgb), size)
+            }
+            None => (Vec3::ONE, [1.0, 1.0]),
+        }
     }
 
     /// Returns the strength of a light: the color with this name times `scale`, 0 or more.

@@ -19,12 +19,13 @@
 //! | | `tint` | color by which the reflectance of a `preset`, or of `eta` and `k`, is multiplied at all angles, 0 to 1 | `(1, 1, 1)` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `RoughConductor` | | the fields of `Conductor`, and: | |
-//! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
-//! | | `alpha_v` | GGX roughness across the direction in which `u` grows; `alpha` is then that along it, and light that scatters several times is lost | `alpha` |
+//! | | `alpha` | roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
+//! | | `alpha_v` | roughness across the direction in which `u` grows; `alpha` is then that along it, and light that scatters several times is lost | `alpha` |
+//! | | `distribution` | distribution of the microfacets: `Ggx` or `Beckmann`, whose highlights end sooner and whose light that scatters several times is lost | `Ggx` |
 //! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
-//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` |
+//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` or `Beckmann` |
 //! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `alpha_v`, `masking`, `energy_compensation`, `absorption`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
+//! | | `alpha`, `alpha_v`, `distribution`, `masking`, `energy_compensation`, `absorption`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
 //! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
@@ -140,10 +141,10 @@ materials! {
     Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption? },
     Conductor { preset?, eta?, k?, color?, tint?, one_sided? },
     RoughConductor {
-        preset?, eta?, k?, color?, tint?, alpha, alpha_v?, masking?, energy_compensation?, one_sided?,
+        preset?, eta?, k?, color?, tint?, alpha, alpha_v?, distribution?, masking?, energy_compensation?, one_sided?,
     },
     RoughDielectric {
-        ior, alpha, alpha_v?, masking?, energy_compensation?, reflection_tint?, transmission_tint?, absorption?,
+        ior, alpha, alpha_v?, distribution?, masking?, energy_compensation?, reflection_tint?, transmission_tint?, absorption?,
     },
     CoatedDiffuse { albedo, ior?, alpha?, reflection_tint?, one_sided? },
     Principled {
@@ -314,6 +315,7 @@ impl<'a> MaterialText<'a> {
                 tint,
                 alpha,
                 alpha_v,
+                distribution,
                 masking,
                 energy_compensation,
                 one_sided,
@@ -323,7 +325,7 @@ impl<'a> MaterialText<'a> {
                 roughness: parameters.roughness(
                     "Conductor",
                     (alpha, alpha_v),
-                    masking,
+                    (distribution, masking),
                     energy_compensation,
                 )?,
                 one_sided: parameters.flag("one_sided", one_sided)?,
@@ -332,6 +334,7 @@ impl<'a> MaterialText<'a> {
                 ior,
                 alpha,
                 alpha_v,
+                distribution,
                 masking,
                 energy_compensation,
                 reflection_tint,
@@ -344,7 +347,7 @@ impl<'a> MaterialText<'a> {
                 roughness: parameters.roughness(
                     "Dielectric",
                     (alpha, alpha_v),
-                    masking,
+                    (distribution, masking),
                     energy_compensation,
                 )?,
                 absorption: parameters.absorption(absorption)?,

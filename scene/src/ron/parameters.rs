@@ -16,8 +16,8 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
-        Absorption, Channel, DISTANCES, Encoding, Filter, GlassTint, Masking, MaterialTexture,
-        MaterialTextures, Parameter, Roughness, Texture, Wrap,
+        Absorption, Channel, DISTANCES, Encoding, FacetDistribution, Filter, GlassTint, Masking,
+        MaterialTexture, MaterialTextures, Parameter, Roughness, Texture, Wrap,
     },
 };
 
@@ -317,13 +317,14 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
 
     /// Parses the roughness fields of a rough conductor or dielectric. `smooth` is the name of its smooth counterpart,
     /// for messages. `alpha` and `alpha_v` are 0.001 to 1 or textures, and `masking` is height-correlated by default.
-    /// `energy_compensation` is `true` by default without `alpha_v`, with which it must not be set. Invalid values are
+    /// `energy_compensation` is `true` by default without `alpha_v` and Beckmann's distribution, with which it must not be
+    /// set. Invalid values are
     /// an [`Error::Scene`].
     pub(crate) fn roughness(
         &mut self,
         smooth: &str,
         (alpha, alpha_v): (Raw<'a>, Option<Raw<'a>>),
-        masking: Option<Raw>,
+        (distribution, masking): (Option<Raw>, Option<Raw>),
         energy_compensation: Option<Raw>,
     ) -> Result<Roughness, Error> {
         let alpha = self.alpha("alpha", alpha, Parameter::Roughness, smooth)?;
@@ -333,21 +334,31 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         };
         let maskings = "Separable or HeightCorrelated";
         let masking = self.word("masking", masking, Masking::default(), maskings)?;
+        let field = "distribution";
+        let distributions = "Ggx or Beckmann";
+        let distribution = self.word(field, distribution, FacetDistribution::Ggx, distributions)?;
         let field = "energy_compensation";
         let one_alpha = alpha_v.is_none();
+        let has_energy = one_alpha && distribution == FacetDistribution::Ggx;
         let compensated = self
             .source
-            .flag(self.object, field, energy_compensation, one_alpha)?;
+            .flag(self.object, field, energy_compensation, has_energy)?;
         if let Some(raw) = energy_compensation
             && compensated
-            && !one_alpha
+            && !has_energy
         {
-            let problem = format!("{field}: is not available with `alpha_v`; remove one of them");
+            let with = if one_alpha {
+                "distribution: Beckmann"
+            } else {
+                "alpha_v"
+            };
+            let problem = format!("{field}: is not available with `{with}`; remove one of them");
             return Err(self.source.error(self.object, raw, problem));
         }
         Ok(Roughness {
             alpha,
             alpha_v,
+            distribution,
             masking,
             energy_compensation: compensated,
         })

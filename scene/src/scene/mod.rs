@@ -42,7 +42,7 @@ pub use light::{Environment, EnvironmentSource, Light, SpotFalloff, SunSkySettin
 pub(crate) use light::{SunPosition, turns};
 pub use settings::SettingOverrides;
 pub use shape::{Instance, Mesh, Sphere, Triangle};
-pub use surface::{GlassTint, Masking, Metal, Principled, Roughness, Surface};
+pub use surface::{FacetDistribution, GlassTint, Masking, Metal, Principled, Roughness, Surface};
 pub use texture::{
     Channel, Encoding, Filter, MaterialTexture, MaterialTextures, Parameter, Texture, Wrap,
 };

@@ -281,20 +281,33 @@ fn white() -> Vec3 {
 /// The microfacet distribution of a rough surface, and how it treats multiple scattering between facets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Roughness {
-    /// GGX alpha, 0.001..=1; larger is rougher. With `alpha_v`, only that along the tangent, where `u` grows.
+    /// Alpha of the facets, 0.001..=1; larger is rougher. With `alpha_v`, only that along the tangent, where `u` grows.
     pub alpha: f32,
-    /// GGX alpha across the tangent, 0.001..=1, of a surface with grooves, such as brushed metal. `None` for the same
+    /// Alpha across the tangent, 0.001..=1, of a surface with grooves, such as brushed metal. `None` for the same
     /// alpha in all directions, which its texture scales too.
     #[serde(default)]
     pub alpha_v: Option<f32>,
+    /// Distribution of the facets' normals.
+    #[serde(default)]
+    pub distribution: FacetDistribution,
     /// Form of Smith's masking-shadowing function.
     pub masking: Masking,
     /// Whether light that hits several facets is added back. Otherwise that light is lost, and rough surfaces become
-    /// darker. It has no effect with `alpha_v`.
+    /// darker. It has no effect with `alpha_v` or Beckmann's distribution.
     pub energy_compensation: bool,
 }
 
-/// A form of Smith's masking-shadowing function of GGX microfacets.
+/// A distribution of the normals of microfacets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FacetDistribution {
+    /// That of Trowbridge and Reitz, whose highlights have wide tails.
+    #[default]
+    Ggx,
+    /// That of Beckmann, whose slopes are normally distributed. Highlights end sooner, and less light hits several facets.
+    Beckmann,
+}
+
+/// A form of Smith's masking-shadowing function of microfacets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Masking {
     /// Masking and shadowing are independent: the product of the two.
@@ -539,14 +552,18 @@ impl Roughness {
         let Roughness {
             alpha,
             alpha_v,
+            distribution,
             masking,
             energy_compensation,
         } = self;
         hash.floats([alpha]);
-        // One alpha for all directions adds nothing, so that hashes made before the parameter existed stay valid.
+        // One alpha for all directions and GGX add nothing, so that hashes made before the parameters existed stay valid.
         if let Some(alpha_v) = alpha_v {
             hash.bytes(b"alpha v");
             hash.floats([alpha_v]);
+        }
+        if distribution == FacetDistribution::Beckmann {
+            hash.bytes(b"beckmann");
         }
         let correlated = masking == Masking::HeightCorrelated;
         hash.bytes(&[correlated.into(), energy_compensation.into()]);

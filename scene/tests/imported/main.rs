@@ -17,6 +17,7 @@ mod parameters;
 mod pbrt;
 mod plastic_and_spots;
 mod principled;
+mod projectors;
 mod relief;
 mod repeated;
 mod sides;

@@ -17,7 +17,10 @@ use raysieve::{
                 part_below_coat, reflected_part, sample_again, sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
-            facets::{facet_density, facet_shadowing, has_anisotropic_facets, sample_facet},
+            facets::{
+                facet_density, facet_frame, facet_shadowing, has_anisotropic_facets,
+                has_beckmann_facets, sample_facet,
+            },
             layered::{layered_value, resolve_layers, sample_layers},
             specular::{is_specular, sample_specular},
         },
@@ -92,6 +95,19 @@ pub(super) fn cases() -> Vec<Case> {
             ("facets", "has_anisotropic_facets", "has_anisotropic_facets"),
             |inputs| (seen(inputs).0,),
             |bsdf: Bsdf| has_anisotropic_facets(&bsdf)
+        ),
+        twin!(
+            ("facets", "has_beckmann_facets", "has_beckmann_facets"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| has_beckmann_facets(&bsdf)
+        ),
+        twin!(
+            ("facets", "facet_frame", "facet_frame"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye)
+            },
+            |bsdf: Bsdf, normal: Vec3, direction: Vec3| facet_frame(&bsdf, normal, direction)
         ),
         twin!(
             ("facets", "facet_density", "facet_density"),

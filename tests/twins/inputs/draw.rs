@@ -12,7 +12,7 @@ use raysieve::{
     path::{Hit, Ray, ShadowRay},
     sampler::Sampler,
     shading::{
-        material::{EXTENDED, Material},
+        material::{BECKMANN_FACETS, EXTENDED, Material},
         texture::Texel,
     },
 };
@@ -260,7 +260,7 @@ impl Draw for Material {
             eta: inputs.draw(),
             alpha: inputs.draw(),
             k: inputs.draw(),
-            flags: inputs.below(256) as u32,
+            flags: inputs.below(256) as u32 + inputs.below(2) as u32 * BECKMANN_FACETS,
             alpha_across: inputs.draw(),
             specular: inputs.unit(),
             metallic: inputs.unit(),

@@ -16,7 +16,8 @@ use crate::{
     scene::{
         Channel::{self, Alpha, Green, Red},
         Encoding::{self, Linear, Srgb},
-        GlassTint, Masking, MaterialTexture, Parameter, Principled, Roughness, Surface,
+        FacetDistribution, GlassTint, Masking, MaterialTexture, Parameter, Principled, Roughness,
+        Surface,
     },
 };
 
@@ -216,6 +217,7 @@ pub(super) fn convert_anisotropic_glass(
         roughness: Roughness {
             alpha,
             alpha_v: Some(alpha_v),
+            distribution: FacetDistribution::Ggx,
             masking: Masking::HeightCorrelated,
             energy_compensation: false,
         },
