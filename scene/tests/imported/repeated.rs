@@ -90,7 +90,10 @@ fn flat_patches_and_unused_parameters_are_not_reported() {
     let rough =
         "<bsdf type=\"roughconductor\"><string name=\"distribution\" value=\"phong\"/></bsdf>";
     let scene = scene(&format!("<shape type=\"sphere\">{rough}</shape>")).unwrap();
-    assert_noted(&scene, "the `phong` distribution of rough surfaces by Beckmann");
+    assert_noted(
+        &scene,
+        "the `phong` distribution of rough surfaces by Beckmann",
+    );
 }
 
 #[test]

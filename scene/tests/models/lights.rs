@@ -113,3 +113,26 @@ fn alike(found: &Light, expected: &Light) -> bool {
         _ => false,
     }
 }
+
+#[test]
+fn a_spot_light_without_a_cone_is_reported() {
+    let folder = folder("dark_spot");
+    let mut model = Gltf::triangle();
+    let notes = |model: &Gltf| {
+        fs::write(folder.join("model.glb"), model.glb()).unwrap();
+        scene_of(&folder, "objects: [Model(file: \"model.glb\")]").notes
+    };
+    model.json["scenes"][0]["nodes"] = json!([0, 1]);
+    model.json["nodes"] = json!([
+        { "mesh": 0 },
+        { "extensions": { "KHR_lights_punctual": { "light": 0 } } },
+    ]);
+    for (angle, is_reported) in [(0.0, true), (0.5, false)] {
+        let spot =
+            json!({ "type": "spot", "spot": { "innerConeAngle": 0, "outerConeAngle": angle } });
+        model.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [spot] } });
+        let notes = notes(&model);
+        let found = notes.iter().any(|note| note.contains("has an angle of 0"));
+        assert_eq!(found, is_reported, "{angle}: {notes:?}");
+    }
+}
