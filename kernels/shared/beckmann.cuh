@@ -26,7 +26,7 @@ inline f32 inverse_error_function(f32 x) {
     f32 p = 0.00010095056f + w * -0.00020021426f;
     p = -0.0036734284f + w * (0.0013493432f + w * p);
     p = -0.0076224613f + w * (0.0057395077f + w * p);
-    return x * (2.8329768f + w * (1.0016741f + w * (0.0094388705f + w * p)));
+    return x * (2.8329768f + w * (1.001674f + w * (0.0094388705f + w * p)));
 }
 
 // Visible area of all facets, which Smith's masking divides the cosine by.

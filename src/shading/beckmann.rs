@@ -8,16 +8,14 @@
 //! Importance Sampling Microfacet-Based BSDFs using the Distribution of Visible Normals, 2014; M. Giles, Approximating
 //! the erfinv Function, 2010.
 
+use std::f32::consts::{LN_2, LOG2_E};
+
 use glam::Vec3;
 
 use crate::math::{INV_PI, dot, half_power, log_base_2, max_f32, min_f32};
 
 /// 1 / √π.
 const INV_ROOT_PI: f32 = 0.564_189_6;
-/// Base-2 logarithm of e.
-const LOG2_E: f32 = 1.442_695;
-/// Natural logarithm of 2.
-const LN_2: f32 = 0.693_147_2;
 /// Largest slope of sampled facets of roughness 1. A fraction of 1e-8 of all facets is steeper.
 const MAX_SLOPE: f32 = 4.0;
 /// Number of steps that find a slope: Newton's, or halvings of an interval where these would leave it.
@@ -56,7 +54,7 @@ pub fn inverse_error_function(x: f32) -> f32 {
     let p = 0.000_100_950_56 + w * -0.000_200_214_26;
     let p = -0.003_673_428_4 + w * (0.001_349_343_2 + w * p);
     let p = -0.007_622_461_3 + w * (0.005_739_507_7 + w * p);
-    x * (2.832_976_8 + w * (1.001_674_1 + w * (0.009_438_870_5 + w * p)))
+    x * (2.832_976_8 + w * (1.001_674 + w * (0.009_438_870_5 + w * p)))
 }
 
 /// Returns the area of visible facets per area of the surface, projected along `direction`: its cosine divided by
