@@ -2,7 +2,7 @@
 #include "shared/clock.cuh"
 #include "shared/device_film.cuh"
 #include "shared/first_ray.cuh"
-#include "shared/shading.cuh"
+#include "shared/scattering.cuh"
 
 // Statistics of the first bounces are summed per block in shared memory, those of later bounces directly in global
 // memory.
@@ -24,12 +24,35 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
     Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
     Vec3 radiance = {0.0f, 0.0f, 0.0f};
     bool scattered = false;
-    u32 instance = NO_INSTANCE, bodies = 0;
+    u32 instance = NO_INSTANCE, bodies = MEDIA ? scene.lights.light_params.fog_body : 0;
     for (u32 bounce = 0;; bounce++) {
         u32 place = COUNTS_PER_BOUNCE * bounce;
         count(tally, place);
         InstanceHit found = nearest_hit(device_scene, ray, instance, numbers, bounce);
         instance = found.instance;
+        if (MEDIA) {
+            const Medium *medium = medium_before(device_scene, found.hit, bodies);
+            if (medium != nullptr) {
+                Vertex vertex = {numbers, bounce, NO_INSTANCE, ray, throughput, bodies, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+                if (fly(*medium, found.hit, vertex)) {
+                    count(tally, place + SCATTERED_PATHS);
+                    instance = NO_INSTANCE;
+                    bool goes_on = scatter_path(scene, bounce < max_bounces, *medium, vertex);
+                    if (vertex.shadow_ray.distance > 0.0f) {
+                        count(tally, place + SHADOW_RAYS);
+                        bool blocked =
+                            is_blocked(device_scene, vertex.shadow_ray, instance, vertex.light_instance, numbers, bounce);
+                        if (!blocked) radiance = radiance + vertex.shadow_ray.light;
+                    }
+                    if (!goes_on) return radiance;
+                    ray = vertex.ray;
+                    throughput = vertex.throughput;
+                    scattered = true;
+                    continue;
+                }
+                throughput = vertex.throughput;
+            }
+        }
         if (found.hit.primitive == NO_PRIMITIVE) {
             return radiance + escaped_light(scene.lights, ray, throughput.rgb, scattered, bounce);
         }

@@ -29,6 +29,9 @@ pub const PAIR_CHOICE: u32 = 3;
 pub const PAIR_LENS: u32 = 1 << 16;
 /// Pair of dimensions, in each bounce, whose first chooses a material of a blend; beyond the pairs of all bounces.
 pub const PAIR_BLEND: u32 = 1 << 17;
+/// Pair of dimensions, in each bounce, of the way through a medium: the first chooses a color channel, the second the
+/// distance; beyond the pairs of all bounces.
+pub const PAIR_MEDIUM: u32 = 1 << 18;
 /// Number of pairs of dimensions that each bounce uses.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 /// Whole numbers that kernels use under the same names.
@@ -36,6 +39,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     PAIR_FILM,
     PAIR_LENS,
     PAIR_BLEND,
+    PAIR_MEDIUM,
     PAIR_LIGHT,
     PAIR_BSDF,
     PAIR_CHOICE,

@@ -4,11 +4,12 @@
 //! generate     camera rays for a wave of (pixel, sample) pairs
 //! per bounce:
 //!   intersect  every live ray against the scene         → hit or miss, per ray
+//!   scatter    paths in media that scatter before their hit: a shadow ray, the next ray, a queue of their own
 //!   compact    hits stay; misses leave with the light of the sky
 //!   sort_hits  hits of one kind of material side by side, where that pays
 //!   shade      hits: emission, a shadow ray, the next ray, Russian roulette
 //!   shadow     shadow rays that nothing blocks add their light
-//!   compact    live paths stay; ended ones leave
+//!   compact    live paths stay, scattered or not; ended ones leave
 //! accumulate   the samples of the wave → film
 //! ```
 //!
@@ -22,7 +23,8 @@ use crate::{
     Error,
     path::Span,
     stages::{
-        Keep, accumulate, compact, generate, intersect, shade, shadow, sort_hits, wave::Wave,
+        Keep, accumulate, compact, generate, intersect, scatter, shade, shadow, sort_hits,
+        wave::Wave,
     },
 };
 
@@ -49,6 +51,7 @@ pub fn steps(max_bounces: u32) -> impl Iterator<Item = Step> {
     let bounce = |bounce| {
         [
             Step::Intersect(bounce),
+            Step::Scatter(bounce),
             Step::Compact(bounce, Keep::Hits),
             Step::SortHits(bounce),
             Step::Shade(bounce),
@@ -67,6 +70,7 @@ pub fn steps(max_bounces: u32) -> impl Iterator<Item = Step> {
 pub enum Step {
     Generate,
     Intersect(u32),
+    Scatter(u32),
     Compact(u32, Keep),
     SortHits(u32),
     Shade(u32),
@@ -81,6 +85,7 @@ impl Step {
         match self {
             Step::Generate => generate(wave),
             Step::Intersect(bounce) => intersect(wave, bounce),
+            Step::Scatter(bounce) => scatter(wave, bounce),
             Step::Compact(bounce, keep) => compact(wave, bounce, keep),
             Step::SortHits(bounce) => sort_hits(wave, bounce),
             Step::Shade(bounce) => shade(wave, bounce),

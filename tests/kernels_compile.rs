@@ -259,6 +259,7 @@ fn shipped_kernels_cover_every_kind_of_scene() {
                     alpha_tested,
                     far_lights: true,
                     lights: true,
+                    media: false,
                 };
                 let sources = sources_for(scene);
                 let missing = archive.missing(&sources).unwrap();

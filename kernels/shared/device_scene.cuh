@@ -1,6 +1,7 @@
 // The scene as kernels receive it, and the parts of it that device functions take. Twin: src/device/device_scene.rs.
 #include "bvh.cuh"
 #include "light.cuh"
+#include "medium.cuh"
 #include "opacity.cuh"
 
 struct DeviceScene {
@@ -24,6 +25,7 @@ struct DeviceScene {
     LightParams light_params;
     Environment environment;
     const u32 *opacity_maps;
+    const Medium *media;
 };
 
 // Returns the BVHs of the scene and its meshes.

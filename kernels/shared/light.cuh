@@ -30,6 +30,7 @@ struct LightParams {
     Vec3 background;
     u32 has_background;
     u32 tracks_bodies;
+    u32 fog_body;
 };
 
 struct Lights {

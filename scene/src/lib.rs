@@ -48,6 +48,7 @@
 //! | `sky` | constant radiance from all directions, added to the radiance of `lights` | `(0, 0, 0)` |
 //! | `background` | what camera rays see that hit nothing: a radiance `(r, g, b)`, `Environment`, or `Transparent` for images with alpha, see [`Background`]; it lights nothing | `Environment` |
 //! | `shadow_catcher` | height in metres of an invisible, horizontal ground; with a transparent background, images show the shadows on it, as black with alpha | no ground |
+//! | `fog` | `(scattering: (r, g, b), absorption: (r, g, b), anisotropy: g)`: a medium that fills all space, see below | none |
 //! | `direct_light` | how direct light is sampled: `Both`, `Lights` only or `Bsdf` only; all converge to one image, and `Both` has the least noise | `Both` |
 //! | `lights` | `[ Light(..), .. ]`: the lights that are not objects | `[]` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
@@ -55,6 +56,14 @@
 //!
 //! A film accepts samples below 2²⁴, and sums of at most 2³⁰ per pixel and channel. Therefore each visible radiance
 //! must be below 2²⁴, and its product with `spp` must be at most 2³⁰.
+//!
+//! `fog` scatters and absorbs light on its way. `scattering` and `absorption` are coefficients per metre and channel, 0 to
+//! 1e6: light of a channel goes 1 / (scattering + absorption) metres on average. `absorption` is 0 by default.
+//! `anisotropy` is the mean cosine of the scattering angle, -0.99 to 0.99 (Henyey–Greenstein phase function): 0, the
+//! default, scatters equally in all directions, and fog of droplets has about 0.8. Fog extends to infinity, so that no
+//! light of the sky, of an environment, of a sun or of a directional light arrives; place lights in the scene. It does
+//! not fill transparent bodies, and the camera must be outside of them. `fog: (scattering: (0.1, 0.1, 0.1))` makes light
+//! fog in a room.
 //!
 //! # The camera
 //!
@@ -459,10 +468,10 @@ pub use self::{
         Absorption, Background, BlendError, Camera, Channel, DirectLight, Encoding, Environment,
         EnvironmentSource, FacetDistribution, Field, FieldEdit, FieldError, FieldKind, FieldValue,
         Filter, Focus, Framing, GlassTint, Image, Instance, Lens, Light, MAX_LIGHT, Masking,
-        MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera, NumberKind, Parameter, Part,
-        PartState, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides, Sphere,
-        SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle, ViewAxes,
-        WholeLens, WholeView, Wrap, scene_hash,
+        MaterialTexture, MaterialTextures, Medium, Mesh, Metal, NamedCamera, NumberKind, Parameter,
+        Part, PartState, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides,
+        Sphere, SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle,
+        ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

@@ -20,7 +20,9 @@ use crate::{
         light_groups::LightWeights,
         light_tree::LightPair,
     },
-    shading::{material::Material, material_textures::MaterialTextures, texture::Texture},
+    shading::{
+        material::Material, material_textures::MaterialTextures, medium::Medium, texture::Texture,
+    },
 };
 
 compaction::shared! {
@@ -68,6 +70,9 @@ compaction::shared! {
         /// Opacity maps of the primitives, see [`RenderScene::opacity_maps`]. As the last field, it leaves the code of
         /// kernels without opacity tests as it is.
         pub opacity_maps: In<u32>,
+        /// The medium inside the body of each material; empty if the scene has none. It is among the last fields for the
+        /// same reason.
+        pub media: In<Medium>,
     }
 }
 
@@ -83,6 +88,7 @@ pub struct CudaScene {
     textures: CudaSlice<Texture>,
     texels: CudaSlice<u32>,
     opacity_maps: CudaSlice<u32>,
+    media: CudaSlice<Medium>,
     energy: CudaSlice<f32>,
     lights: CudaSlice<Light>,
     light_pairs: CudaSlice<LightPair>,
@@ -115,6 +121,7 @@ impl CudaScene {
             textures: upload(stream, &scene.textures)?,
             texels: upload(stream, &scene.texels)?,
             opacity_maps: upload(stream, &scene.opacity_maps)?,
+            media: upload(stream, &scene.media)?,
             energy: upload(stream, &scene.energy)?,
             lights: upload(stream, &scene.lights)?,
             light_pairs: upload(stream, &scene.light_pairs)?,
@@ -159,6 +166,7 @@ impl CudaScene {
             + self.textures.num_bytes()
             + self.texels.num_bytes()
             + self.opacity_maps.num_bytes()
+            + self.media.num_bytes()
             + self.energy.num_bytes()
             + self.lights.num_bytes()
             + self.light_pairs.num_bytes()
@@ -175,6 +183,11 @@ impl CudaScene {
         (scene as u64, trees as u64)
     }
 
+    /// Returns the list of bodies at the beginning of paths, see [`LightParams::fog_body`].
+    pub(crate) fn fog_body(&self) -> u32 {
+        self.light_params.fog_body
+    }
+
     /// Returns the argument of a kernel that reads the scene.
     pub fn argument(&self) -> DeviceScene<'_> {
         DeviceScene {
@@ -188,6 +201,7 @@ impl CudaScene {
             textures: self.textures.as_view(),
             texels: self.texels.as_view(),
             opacity_maps: self.opacity_maps.as_view(),
+            media: self.media.as_view(),
             energy: self.energy.as_view(),
             lights: self.lights.as_view(),
             light_pairs: self.light_pairs.as_view(),

@@ -18,6 +18,8 @@ pub struct KernelVariant {
     pub far_lights: bool,
     /// Whether there are lights to sample.
     pub lights: bool,
+    /// Whether light scatters in media; if so, `instanced` is true.
+    pub media: bool,
 }
 
 impl KernelVariant {
@@ -28,6 +30,7 @@ impl KernelVariant {
         alpha_tested: false,
         far_lights: false,
         lights: false,
+        media: false,
     };
 
     pub(crate) fn of(scene: &RenderScene) -> KernelVariant {
@@ -37,30 +40,35 @@ impl KernelVariant {
             alpha_tested: scene.stochastic_opacity().is_some(),
             far_lights: scene.light_params.far_lights > 0,
             lights: scene.light_params.light_count > 0,
+            media: !scene.media.is_empty(),
         }
     }
 
-    /// Returns each combination of material kinds, `instanced` and `alpha_tested` for which kernels are compiled, in
+    /// Returns each combination of material kinds, `instanced`, `alpha_tested` and `media` for which kernels are compiled, in
     /// scenes with all kinds of lights. They give the sources of all kernels.
-    pub(crate) fn each() -> [KernelVariant; 8] {
+    pub(crate) fn each() -> [KernelVariant; 9] {
         [
-            (PLAIN_KINDS, false, false),
-            (PLAIN_KINDS, true, false),
-            (ALL_KINDS, false, false),
-            (ALL_KINDS, true, false),
+            (PLAIN_KINDS, false, false, false),
+            (PLAIN_KINDS, true, false, false),
+            (ALL_KINDS, false, false, false),
+            (ALL_KINDS, true, false, false),
             // Rare features need textures or instances.
-            (ALL_KINDS | RARE_KINDS, true, false),
-            (ALL_KINDS | RARE_KINDS, true, true),
-            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, false),
-            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true),
+            (ALL_KINDS | RARE_KINDS, true, false, false),
+            (ALL_KINDS | RARE_KINDS, true, true, false),
+            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, false, false),
+            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true, false),
+            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true, true),
         ]
-        .map(|(materials, instanced, alpha_tested)| KernelVariant {
-            materials,
-            instanced,
-            alpha_tested,
-            far_lights: true,
-            lights: true,
-        })
+        .map(
+            |(materials, instanced, alpha_tested, media)| KernelVariant {
+                materials,
+                instanced,
+                alpha_tested,
+                far_lights: true,
+                lights: true,
+                media,
+            },
+        )
     }
 
     /// Returns the smallest set of material kinds with a kernel variant that contains the scene's kinds.

@@ -14,8 +14,8 @@ use crate::{
     lights::{light, light_sample},
     math, path, sampler,
     shading::{
-        beckmann, bodies, energy, material, material_textures, microfacet, opacity, opacity_map,
-        texture,
+        beckmann, bodies, energy, material, material_textures, medium, microfacet, opacity,
+        opacity_map, texture,
     },
 };
 
@@ -93,6 +93,7 @@ fn of_kinds<P: Params>(
         ],
         film::NUMBERS,
         material::NUMBERS,
+        medium::NUMBERS,
         bvh::NUMBERS,
         light::NUMBERS,
         pixel_noise::NUMBERS,

@@ -3,12 +3,13 @@
 //! `render_scene` is the renderer's form of a scene, `texture_atlas` its packed textures, `opacity_maps` the
 //! construction of its opacity maps, and `kernels` the shared CUDA headers with their constants. `kernel_variant` names
 //! the features that kernels are compiled for. `device_scene`, `path_buffers` and `device_film` are the structs that
-//! kernels receive, with the buffers behind them.
+//! kernels receive, with the buffers behind them. `media` adds the media of a scene to its materials.
 
 pub mod device_film;
 pub mod device_scene;
 pub mod kernel_variant;
 pub mod kernels;
+mod media;
 pub(crate) mod opacity_maps;
 pub mod path_buffers;
 pub mod render_scene;

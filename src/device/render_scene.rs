@@ -16,7 +16,11 @@ use crate::{
         trees::{self, SceneBvhs},
         vectors::SimdLevel,
     },
-    device::{opacity_maps, texture_atlas::TextureBuffers},
+    device::{
+        media::{add_media, distant_light},
+        opacity_maps,
+        texture_atlas::TextureBuffers,
+    },
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
@@ -36,6 +40,7 @@ use crate::{
             SCHLICK, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
+        medium::Medium,
         opacity::StochasticOpacity,
         opacity_map::OPAQUE,
         texture::Texture,
@@ -72,8 +77,12 @@ pub struct RenderScene {
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
     pub texels: Arc<Vec<u32>>,
     /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map). Empty if all surfaces are
-    /// opaque, unless a material has [`RARE_KINDS`] or [`EXTENDED_KINDS`].
+    /// opaque, unless there are media, or a material has [`RARE_KINDS`]
+    /// or [`EXTENDED_KINDS`].
     pub opacity_maps: Arc<Vec<u32>>,
+    /// The medium inside the body of each material, by index; empty if light scatters in none of them. The last one is the
+    /// fog, if there is any.
+    pub media: Arc<Vec<Medium>>,
     /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
@@ -178,12 +187,6 @@ impl RenderScene {
         let kinds = materials
             .iter()
             .fold(0, |kinds, each| kinds | 1 << each.kind);
-        let absorbs = |material: &Material| material.absorption != Vec3::ZERO;
-        let kinds = if materials.iter().any(absorbs) {
-            kinds | ABSORBING
-        } else {
-            kinds
-        };
         let is_coated_glass = |material: &Material| {
             let refracts = material.transmission > 0.0 && material.flags & THIN == 0;
             refracts && material.clearcoat > 0.0
@@ -217,6 +220,14 @@ impl RenderScene {
         } else {
             kinds
         };
+        let (media, fog_body) = add_media(scene, &mut materials).map_err(invalid)?;
+        let absorbs = |material: &Material| material.absorption != Vec3::ZERO;
+        let kinds = if materials.iter().any(absorbs) {
+            kinds | ABSORBING
+        } else {
+            kinds
+        };
+        let (sky, background, lights) = distant_light(scene);
         let radius = bounding_radius(scene);
         let top_level_count = trees::top_level_count(scene);
         let of_meshes = top_level_count..trees.primitives.len();
@@ -232,7 +243,7 @@ impl RenderScene {
             of_meshes.clone(),
             &copies,
             &materials,
-            &scene.lights,
+            &lights,
             radius,
         );
         let instance_entries = light_tables.places.len() as u32;
@@ -248,7 +259,7 @@ impl RenderScene {
             kinds
         };
         let light_params = LightParams {
-            sky: scene.sky,
+            sky,
             light_count: light_tables.table.len() as u32,
             inverse_power: light_tables.inverse_power as f32,
             extent: trees.extent,
@@ -268,15 +279,17 @@ impl RenderScene {
             tree_share: light_tables.tree_share,
             first_instanced,
             instance_entries,
-            background: scene.background.radiance().unwrap_or(scene.sky),
-            has_background: scene.background.radiance().is_some().into(),
+            background: background.unwrap_or(sky),
+            has_background: background.is_some().into(),
             tracks_bodies: u32::from(kinds & ABSORBING != 0),
+            fog_body,
         };
         let mut opacity_maps =
             opacity_maps::build(scene, &trees, &primitives, &materials, &texture_buffers);
         let alpha_tested = !opacity_maps.is_empty();
-        // The megakernel for such materials tests opacity in every scene.
-        if !alpha_tested && kinds & (RARE_KINDS | EXTENDED_KINDS) != 0 {
+        // The megakernel for media and such materials tests opacity in every scene.
+        let has_rare = !media.is_empty() || kinds & (RARE_KINDS | EXTENDED_KINDS) != 0;
+        if !alpha_tested && has_rare {
             opacity_maps = vec![OPAQUE; primitives.len()];
         }
         Ok(RenderScene {
@@ -293,6 +306,7 @@ impl RenderScene {
             textures: Arc::new(texture_buffers.textures),
             texels: Arc::new(texture_buffers.texels),
             opacity_maps: Arc::new(opacity_maps),
+            media: Arc::new(media),
             lights: light_tables.table,
             light_params,
             light_pairs: Arc::new(light_tables.light_pairs),
@@ -408,6 +422,7 @@ impl RenderScene {
             + size_of_val(&self.textures[..])
             + size_of_val(&self.texels[..])
             + size_of_val(&self.opacity_maps[..])
+            + size_of_val(&self.media[..])
             + size_of_val(&self.lights[..])
             + size_of_val(&self.light_pairs[..])
             + size_of_val(&self.light_places[..])
@@ -439,9 +454,12 @@ impl RenderScene {
         }
     }
 
-    /// Returns whether the kernel variants without instances, textures and [`EXTENDED_KINDS`] suffice.
+    /// Returns whether the kernel variants without instances, textures, media and [`EXTENDED_KINDS`] suffice.
     pub fn is_plain(&self) -> bool {
-        self.instances.is_empty() && self.maps.is_empty() && self.kinds & EXTENDED_KINDS == 0
+        self.instances.is_empty()
+            && self.maps.is_empty()
+            && self.media.is_empty()
+            && self.kinds & EXTENDED_KINDS == 0
     }
 
     /// Returns the number of different material kinds in the scene.

@@ -25,7 +25,7 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene, position_in_file},
     stages::wave::{CpuWave, Wave},
-    stages::{Keep, path_end},
+    stages::{Keep, path_end, scattering},
     vertex::shading::Ended,
     wavefront::{Step, steps},
 };
@@ -95,8 +95,11 @@ pub struct PathVertex {
     /// Direction in which the ray was traced, away from `origin`, in world space and of length 1.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec3,
-    /// The surface hit; `None` if the ray left the scene.
+    /// The surface hit; `None` if the ray left the scene, or the path scattered before.
     pub hit: Option<SurfaceHit>,
+    /// Position where the path scattered in a medium, if it did before it hit a surface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scattering: Option<Position>,
     /// Throughput of the path when it arrived here, before this surface scatters it.
     #[serde(serialize_with = "numbers")]
     pub throughput: Vec3,
@@ -262,10 +265,27 @@ impl Inspector {
             end: End::LastBounce,
         };
         let mut end = Ok(());
+        let mut has_scattered = false;
+        let mut scattered_path = None;
         for step in steps(self.max_bounces) {
             match step {
                 // Computed before `shade`, which overwrites the path's state.
-                Step::Shade(bounce) => end = path_end(cpu_wave(&mut wave), bounce, 0),
+                Step::Shade(bounce) if !has_scattered => {
+                    end = path_end(cpu_wave(&mut wave), bounce, 0);
+                }
+                // Computed before `scatter` for the same reason.
+                Step::Scatter(bounce) => {
+                    has_scattered = false;
+                    let scattered = scattering(cpu_wave(&mut wave), bounce, 0);
+                    if let (Some((path, Some(result))), Some(vertex)) =
+                        (scattered, record.vertices.last_mut())
+                    {
+                        (end, has_scattered) = (result, true);
+                        scattered_path = Some(path);
+                        vertex.hit = None;
+                        vertex.emission = Vec3::ZERO;
+                    }
+                }
                 // The film has no pixels.
                 Step::Accumulate => break,
                 _ => {}
@@ -276,6 +296,14 @@ impl Inspector {
             record.radiance += added;
             match (step, record.vertices.last_mut()) {
                 (Step::Intersect(_), _) => record.vertices.push(self.vertex(path, added)),
+                (Step::Scatter(_), Some(vertex)) => {
+                    if let Some(path) = scattered_path.take() {
+                        vertex.scattering = Some(self.position(path.ray.origin));
+                        vertex.light_sample = self.direct_light_sample(&path.shadow_ray, added);
+                    }
+                }
+                (Step::Compact(_, Keep::Hits) | Step::Shade(_) | Step::Shadow(_), _)
+                    if has_scattered => {}
                 (Step::Shade(_), Some(vertex)) => vertex.emission = added,
                 (Step::Shadow(_), Some(vertex)) => {
                     vertex.light_sample = self.direct_light_sample(&path.shadow_rays[0], added);
@@ -306,6 +334,7 @@ impl Inspector {
             origin: self.position(ray.origin),
             direction: ray.direction,
             hit: self.surface_hit(wave, ray),
+            scattering: None,
             throughput: wave.throughputs[0].rgb,
             emission,
             light_sample: None,

@@ -115,6 +115,8 @@ shared! {
         /// 1 if some material absorbs light in its interior, so that paths list the [bodies](crate::shading::bodies)
         /// that they are inside, otherwise 0.
         pub tracks_bodies: u32,
+        /// List of [bodies](crate::shading::bodies) at the beginning of paths: the fog of the scene, or 0 without fog.
+        pub fog_body: u32,
     }
 }
 

@@ -149,7 +149,7 @@ impl DeviceStats {
 
 /// The statistics of one bounce, summed over all paths.
 ///
-/// `rays = hits + misses`, `hits = ended + survivors`, and the next bounce's `rays` are this one's `survivors`.
+/// `rays = hits + scattered + misses`, `hits + scattered = ended + survivors`, and the next bounce's `rays` are this one's `survivors`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BounceStats {
     /// Number of the bounce; 0 for camera rays.
@@ -158,9 +158,12 @@ pub struct BounceStats {
     pub rays: u64,
     /// Number of rays that hit a surface.
     pub hits: u64,
+    /// Number of paths that scattered in a medium before their ray hit a surface.
+    #[serde(default)]
+    pub scattered: u64,
     /// Number of rays that left the scene.
     pub misses: u64,
-    /// Number of paths that ended at their hit: absorbed, at the bounce limit, or by Russian roulette.
+    /// Number of paths that ended where they hit or scattered: absorbed, at the bounce limit, or by Russian roulette.
     pub ended: u64,
     /// Number of paths that continue to the next bounce.
     pub survivors: u64,
@@ -246,6 +249,7 @@ impl BounceStats {
         let counts = [
             (&mut self.rays, other.rays),
             (&mut self.hits, other.hits),
+            (&mut self.scattered, other.scattered),
             (&mut self.misses, other.misses),
             (&mut self.ended, other.ended),
             (&mut self.survivors, other.survivors),
@@ -374,8 +378,9 @@ impl Stats {
             row.hits = changed(row.hits, count(counts::hits(row.bounce)));
             row.shadow_rays = changed(row.shadow_rays, count(counts::shadow_rays(row.bounce)));
             row.survivors = changed(row.survivors, count(counts::survivors(row.bounce)));
-            row.misses = row.rays - row.hits;
-            row.ended = row.hits - row.survivors;
+            row.scattered = changed(row.scattered, count(counts::scattered(row.bounce)));
+            row.misses = row.rays - row.hits - row.scattered;
+            row.ended = row.hits + row.scattered - row.survivors;
             let lanes = report.lanes.get(row.bounce as usize);
             row.lanes = changed(row.lanes, lanes.copied().unwrap_or(0));
         }

@@ -9,6 +9,7 @@ use super::{
         Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION,
         WEAKEST_REFRACTION,
     },
+    medium::Medium,
     microfacet::{MIN_ALPHA, fresnel_conductor},
 };
 use crate::{math::max_f32, scene};
@@ -280,6 +281,17 @@ impl From<&scene::Surface> for Material {
                 flags: if both_sides { TWO_SIDED_EMISSION } else { 0 },
                 ..plain(DIFFUSE, albedo)
             },
+        }
+    }
+}
+
+impl From<&scene::Medium> for Medium {
+    fn from(medium: &scene::Medium) -> Medium {
+        Medium {
+            extinction: halvings(medium.extinction()),
+            anisotropy: medium.anisotropy,
+            scattering: halvings(medium.scattering),
+            scatters: u32::from(medium.scattering != Vec3::ZERO),
         }
     }
 }

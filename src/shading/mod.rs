@@ -10,6 +10,7 @@ pub mod energy;
 pub mod material;
 mod material_conversion;
 pub mod material_textures;
+pub mod medium;
 pub mod microfacet;
 pub mod opacity;
 pub mod opacity_map;

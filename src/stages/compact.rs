@@ -4,17 +4,18 @@
 //! the strategy `off` the queue keeps its length, and `NO_PATH` replaces the entries whose flag is 0.
 //! Method: stream compaction by the crate `compaction`, with the strategy that the user chose.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use compaction::{
     Count,
     cuda::{Compiler, GraphBuffers, Uses},
-    cudarc::driver::{CudaContext, CudaStream},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut},
     select::{Select, Strategy, Workspace, cpu},
 };
 
 use super::{
     Stage,
+    scatter::rejoin,
     wave::{CpuWave, CudaWave, Wave, clock, counts},
 };
 use crate::Error;
@@ -41,7 +42,10 @@ impl Keep {
 /// Removes the paths that ended from the queue of a bounce, and counts those that `keep` names. On CUDA it only
 /// enqueues the work.
 pub fn compact(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
-    let (before, after) = keep.counts(bounce);
+    let (mut before, after) = keep.counts(bounce);
+    if keep == Keep::Survivors && rejoin(wave, bounce)? {
+        before = counts::rays(bounce);
+    }
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, before, after)?,
         Wave::Cuda(cuda) => {
@@ -107,6 +111,29 @@ impl Compactor {
         self.workspace.capacity()
     }
 
+    /// Compacts the entries of `queue` whose flag is 1 into `kept`. Reads the length of the queue at `before` in `counts`,
+    /// and writes the number of entries that it keeps to the later index `after`.
+    pub(super) fn compact(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        (queue, flags): (CudaView<u32>, CudaView<u8>),
+        kept: CudaViewMut<u32>,
+        counts: &mut CudaSlice<u32>,
+        (before, after): (Range<usize>, usize),
+    ) -> Result<(), Error> {
+        let (counted, mut uncounted) = counts.split_at_mut(after);
+        self.select.items(
+            stream,
+            queue,
+            flags,
+            Count::Device(counted.slice(before)),
+            kept,
+            uncounted.slice_mut(..1),
+            &mut self.workspace,
+        )?;
+        Ok(())
+    }
+
     /// Replaces the buffers by larger ones for queues of up to `capacity` paths.
     pub(super) fn grow(&mut self, stream: &Arc<CudaStream>, capacity: usize) -> Result<(), Error> {
         self.workspace = Workspace::for_strategy(stream, self.strategy, capacity)?;
@@ -116,16 +143,13 @@ impl Compactor {
 
 fn on_cuda(wave: &mut CudaWave, before: usize, after: usize) -> Result<(), Error> {
     let entries = wave.queue_length(before);
-    let (counted, mut uncounted) = wave.counts.split_at_mut(after);
     let paths = ..wave.span.path_count as usize;
-    wave.compactor.select.items(
+    wave.compactor.compact(
         &wave.stream,
-        wave.paths.queue.slice(paths),
-        wave.paths.flags.slice(paths),
-        Count::Device(counted.slice(entries)),
+        (wave.paths.queue.slice(paths), wave.paths.flags.slice(paths)),
         wave.paths.compacted.slice_mut(paths),
-        uncounted.slice_mut(..1),
-        &mut wave.compactor.workspace,
+        &mut wave.counts,
+        (entries, after),
     )?;
     std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);
     Ok(())

@@ -65,13 +65,17 @@ fn on_cpu(wave: &mut CpuWave) {
             }
         },
     );
+    let radiance = PathRadiance {
+        rgb: Vec3::ZERO,
+        history: wave.scene.light_params.fog_body << 1,
+    };
     for path in 0..wave.span.path_count {
         let index = path as usize;
         wave.throughputs[index] = Throughput {
             rgb: Vec3::ONE,
             eta_scale: 1.0,
         };
-        wave.radiances[index] = PathRadiance::default();
+        wave.radiances[index] = radiance;
         wave.queue[index] = path;
     }
     wave.counts[0] = wave.span.path_count;
@@ -152,9 +156,10 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, pixel: u32, sample: u32) -
     }
 }
 
-/// Parameters of the kernel: the paths, the camera, and the counts and start times to initialise, each with its length.
+/// Parameters of the kernel: the paths, the list of bodies at the beginning of paths, the camera, and the counts and start times to initialise, each with its length.
 pub(super) type Arguments = (
     PathBuffers<'static>,
+    u32,
     In<Camera>,
     InOut<u32>,
     u32,
@@ -180,6 +185,7 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         Launch::covering(threads, BLOCK_THREADS),
         (
             wave.paths.argument(),
+            wave.scene.fog_body(),
             wave.camera.device.as_view(),
             wave.counts.as_view_mut(),
             count_slots,

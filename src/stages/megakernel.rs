@@ -35,13 +35,14 @@ use crate::{
     shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
     vertex::{
         rays::{escaped_light, is_blocked, nearest_hit},
+        scattering::{fly, medium_before, scatter_path},
         shading::{Vertex, shade_path},
     },
 };
 
 /// Number of counts that a block sums in shared memory before it adds them to the global counts: those of the first 32
 /// bounces. Counts of later bounces are added directly.
-const TALLY: u32 = 96;
+const TALLY: u32 = 32 * counts::PER_BOUNCE as u32;
 
 /// Begins a wave, traces the paths of `span` to their ends and adds their samples to the film, as
 /// [`trace`](crate::wavefront::trace) does. On CUDA it loads the kernel if needed, and only enqueues the work.
@@ -102,11 +103,36 @@ pub(crate) fn trace_path<const INSTANCED: bool>(
         eta_scale: 1.0,
     };
     let mut radiance = Vec3::ZERO;
-    let (mut scattered, mut instance, mut bodies) = (false, NO_INSTANCE, 0);
+    let (mut scattered, mut instance) = (false, NO_INSTANCE);
+    let mut bodies = scene.light_params.fog_body;
     for bounce in 0.. {
         count(counts::rays(bounce));
         let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
         instance = found.instance;
+        if !scene.media.is_empty()
+            && let Some(medium) = medium_before(scene, &found.hit, bodies)
+        {
+            let mut vertex = Vertex::new(numbers, bounce, NO_INSTANCE, ray, throughput);
+            let scatters = bounce < max_bounces;
+            if fly(medium, &found.hit, &mut vertex) {
+                count(counts::scattered(bounce));
+                instance = NO_INSTANCE;
+                let goes_on = scatter_path(scene, scatters, medium, &mut vertex).is_ok();
+                let (shadow_ray, to) = (&vertex.shadow_ray, vertex.light_instance);
+                if shadow_ray.distance > 0.0 {
+                    count(counts::shadow_rays(bounce));
+                    if !is_blocked::<INSTANCED>(scene, shadow_ray, instance, to, numbers, bounce) {
+                        radiance += shadow_ray.light;
+                    }
+                }
+                if !goes_on {
+                    break;
+                }
+                (ray, throughput, scattered) = (vertex.ray, vertex.throughput, true);
+                continue;
+            }
+            throughput = vertex.throughput;
+        }
         if found.hit.primitive == NO_PRIMITIVE {
             let lights = scene.lights();
             radiance += escaped_light(&lights, &ray, throughput.rgb, scattered, bounce);
@@ -158,6 +184,7 @@ fn needs_general_kernel(scene: KernelVariant) -> bool {
 /// Returns the name of the kernel `megakernel` in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
+        _ if scene.media => "megakernel_media",
         _ if scene.materials & EXTENDED_KINDS != 0 => "megakernel_extended",
         _ if needs_general_kernel(scene) => "megakernel_alpha_tested",
         (PLAIN_KINDS, false) => "megakernel_plain",
@@ -169,7 +196,7 @@ fn name_for(scene: KernelVariant) -> &'static str {
 
 /// Returns the source of the kernel `megakernel` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let is_extended = scene.materials & EXTENDED_KINDS != 0;
+    let is_extended = scene.media || scene.materials & EXTENDED_KINDS != 0;
     let variant = if is_extended || needs_general_kernel(scene) {
         let extended = if is_extended { EXTENDED_KINDS } else { 0 };
         KernelVariant {
@@ -190,6 +217,8 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
         name_for(scene),
         variant,
     )
+    .constant("MEDIA", u32::from(scene.media))
+    .constant("SCATTERED_PATHS", counts::scattered(0) as u32)
     .constant("TALLY", TALLY)
     .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)
     .constant("HITS", counts::hits(0) as u32)

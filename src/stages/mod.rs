@@ -15,6 +15,7 @@ mod intersect;
 mod map_lookups;
 mod megakernel;
 mod resolve;
+mod scatter;
 mod shade;
 mod shadow;
 mod sort_hits;
@@ -46,6 +47,8 @@ pub use megakernel::{Megakernel, megakernel};
 pub(crate) use megakernel::{megakernel_prepared, trace_path};
 pub(crate) use resolve::{FilmSamples, develop};
 pub use resolve::{ImageReadback, resolve};
+pub(crate) use scatter::scattering;
+pub use scatter::{ScatterQueues, Scatterer, scatter};
 pub(crate) use shade::path_end;
 pub use shade::shade;
 pub use shadow::shadow;
@@ -237,6 +240,7 @@ pub fn sources() -> Vec<Source> {
         resolve::source(),
         denoise::source(),
         clock::source(),
+        scatter::source(),
     ];
     sources.extend(sort_hits::sources());
     for source in KernelVariant::each().into_iter().flat_map(sources_for) {

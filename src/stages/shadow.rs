@@ -186,6 +186,11 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
+    launch(wave, bounce, entries)
+}
+
+/// Launches the kernel on the queue of the wave. `entries` is where the counts hold its length.
+pub(super) fn launch(wave: &mut CudaWave, bounce: u32, entries: Range<usize>) -> Result<(), Error> {
     let grid = wave.queue_grid(bounce, BLOCK_THREADS);
     let Some(kernel) = &wave.kernels.shadow else {
         return Ok(());

@@ -4,4 +4,5 @@
 //! It may import everything about scenes, lights and materials, but nothing about waves.
 
 pub mod rays;
+pub mod scattering;
 pub mod shading;

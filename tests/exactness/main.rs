@@ -236,11 +236,12 @@ fn main() {
 }
 
 /// Returns the counts of the statistics, without the times.
-fn counts(stats: &Stats) -> Vec<[u64; 6]> {
+fn counts(stats: &Stats) -> Vec<[u64; 7]> {
     let row = |row: &BounceStats| {
         [
             row.rays,
             row.hits,
+            row.scattered,
             row.misses,
             row.ended,
             row.survivors,

@@ -67,6 +67,8 @@ fn small_scenes() -> Vec<Scene> {
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
         load("tests/scenes/bodies.ron"),
+        load("tests/scenes/fog.ron"),
+        load("tests/scenes/milk.ron"),
         garden(),
     ];
     scenes.map(|scene| sized(scene, 24, 16, 5)).into()

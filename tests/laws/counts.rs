@@ -27,9 +27,14 @@ fn assert_counts_add_up(scene: &Scene, stats: &Stats) {
     assert_eq!(stats.bounces[0].rays, stats.paths, "{name}");
     for (number, row) in stats.bounces.iter().enumerate() {
         assert_eq!(row.bounce as usize, number, "{name}");
-        assert_eq!(row.rays, row.hits + row.misses, "{name}: {row:?}");
-        assert_eq!(row.hits, row.ended + row.survivors, "{name}: {row:?}");
-        assert!(row.shadow_rays <= row.hits, "{name}: {row:?}");
+        assert_eq!(
+            row.rays,
+            row.hits + row.scattered + row.misses,
+            "{name}: {row:?}"
+        );
+        let events = row.hits + row.scattered;
+        assert_eq!(events, row.ended + row.survivors, "{name}: {row:?}");
+        assert!(row.shadow_rays <= events, "{name}: {row:?}");
         if let Some(next) = stats.bounces.get(number + 1) {
             assert_eq!(next.rays, row.survivors, "{name}: {next:?} after {row:?}");
         } else {

@@ -10,6 +10,7 @@ mod counts;
 mod empty_views;
 mod energy;
 mod far;
+mod fog;
 mod extended;
 mod furnace;
 mod hidden_lights;

@@ -42,15 +42,21 @@ fn path_records_add_up_to_the_film_and_its_counts() {
             }
         }
         assert!(sums == part.film.sums, "{name}: the film differs");
-        let counted: Vec<[u64; 4]> = rows.iter().map(counts).collect();
-        let rendered: Vec<[u64; 4]> = part.header.stats.bounces.iter().map(counts).collect();
+        let counted: Vec<[u64; 5]> = rows.iter().map(counts).collect();
+        let rendered: Vec<[u64; 5]> = part.header.stats.bounces.iter().map(counts).collect();
         assert_eq!(counted, rendered, "{name}");
     }
 }
 
 /// Returns the counts that path records determine.
-fn counts(row: &BounceStats) -> [u64; 4] {
-    [row.rays, row.misses, row.ended, row.shadow_rays]
+fn counts(row: &BounceStats) -> [u64; 5] {
+    [
+        row.rays,
+        row.scattered,
+        row.misses,
+        row.ended,
+        row.shadow_rays,
+    ]
 }
 
 /// Adds a path record to the counts of its bounces.
@@ -59,7 +65,8 @@ fn count(rows: &mut [BounceStats], record: &PathRecord) {
     for (bounce, vertex) in record.vertices.iter().enumerate() {
         rows[bounce].rays += 1;
         rows[bounce].shadow_rays += u64::from(vertex.light_sample.is_some());
-        let missed = vertex.hit.is_none();
+        rows[bounce].scattered += u64::from(vertex.scattering.is_some());
+        let missed = vertex.hit.is_none() && vertex.scattering.is_none();
         assert_eq!(missed, bounce == last && record.end == End::Missed);
     }
     match record.end {
@@ -84,6 +91,13 @@ fn a_path_record_is_connected() {
             let record = inspector.trace((column, SIZE.1 / 2), 0).expect("a pixel");
             for pair in record.vertices.windows(2) {
                 let [here, next] = pair else { unreachable!() };
+                if let Some(scattering) = &here.scattering {
+                    assert_eq!(
+                        scattering.relative, next.origin.relative,
+                        "{name}: {pair:?}"
+                    );
+                    continue;
+                }
                 let hit = here.hit.as_ref().expect("a path goes on from a hit");
                 let distance = (hit.position.relative - next.origin.relative).length();
                 // Rays leave smooth meshes from the curved surface that the normals describe.

@@ -19,6 +19,7 @@ pub(crate) fn stage_name(step: Step) -> &'static str {
     match step {
         Step::Generate => "generate",
         Step::Intersect(_) => "intersect",
+        Step::Scatter(_) => "scatter",
         Step::Compact(..) => "compact",
         Step::SortHits(_) => "sort_hits",
         Step::Shade(_) => "shade",

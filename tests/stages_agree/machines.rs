@@ -209,8 +209,8 @@ impl Machine for Host {
                 let (input, output) = keep.counts(bounce);
                 self.compact(&mut after, input, output);
             }
-            // The waves of these tests do not sort their hits.
-            Step::SortHits(_) => {}
+            // The waves of these tests do not sort their hits, and have no media.
+            Step::SortHits(_) | Step::Scatter(_) => {}
             Step::Shade(bounce) => self.shade(&mut after, bounce),
             Step::Shadow(bounce) => self.shadow(&mut after, bounce),
             Step::Accumulate => self.accumulate(&mut after),
@@ -268,10 +268,12 @@ impl Host {
     fn generate(&mut self, buffers: &mut Buffers) {
         let camera = self.setting.camera;
         let count_slots = buffers.counts.len() as u32;
+        let bodies = self.setting.scene.light_params.fog_body;
         let threads = buffers.span.path_count.max(count_slots);
         let (mut stamps, mut counts) = ([0_u64], buffers.counts.clone());
         let mut arguments = [
             paths_argument(buffers),
+            value(&bodies),
             list(from_ref(&camera)),
             list_mut(&mut counts),
             value(&count_slots),
@@ -391,7 +393,9 @@ impl Host {
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if scene.kinds & EXTENDED_KINDS != 0 {
+        let kernel = if !scene.media.is_empty() {
+            "megakernel_media"
+        } else if scene.kinds & EXTENDED_KINDS != 0 {
             "megakernel_extended"
         } else if scene.stochastic_opacity().is_some() || scene.kinds & RARE_KINDS != 0 {
             "megakernel_alpha_tested"

@@ -41,9 +41,9 @@ use raysieve::{
 fn stages() -> Vec<&'static str> {
     let mut stages = Vec::new();
     for step in steps(0) {
-        // `SortHits` is left out, because these waves do not sort their hits.
+        // `SortHits` and `Scatter` are left out, because these waves do not sort their hits and have no media.
         let is_new = !stages.contains(&stage_name(step));
-        if is_new && !matches!(step, Step::SortHits(_)) {
+        if is_new && !matches!(step, Step::SortHits(_) | Step::Scatter(_)) {
             stages.push(stage_name(step));
         }
     }
@@ -399,6 +399,8 @@ fn megakernel_agrees(compiler: &HostCompiler) {
         load("tests/scenes/many_lights.ron"),
         load("tests/scenes/instances.ron"),
         load("tests/scenes/bodies.ron"),
+        load("tests/scenes/fog.ron"),
+        load("tests/scenes/milk.ron"),
         garden_by_lens(),
         instanced_garden(),
         alpha_tested_garden(),
@@ -418,11 +420,18 @@ fn megakernel_agrees(compiler: &HostCompiler) {
             let counted = [
                 counts::rays,
                 counts::hits,
+                counts::scattered,
                 counts::shadow_rays,
                 counts::survivors,
             ]
             .map(|place| u64::from(film.counts[place(row.bounce)]));
-            let expected = [row.rays, row.hits, row.shadow_rays, row.survivors];
+            let expected = [
+                row.rays,
+                row.hits,
+                row.scattered,
+                row.shadow_rays,
+                row.survivors,
+            ];
             assert_eq!(counted, expected, "{}, bounce {}", setting.name, row.bounce);
         }
     }

@@ -190,7 +190,7 @@ words_of! {
     LightParams {
         sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, max_indirect: f32, roulette_start: u32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,
         first_instanced: u32, instance_entries: u32, background: Vec3, has_background: u32,
-        tracks_bodies: u32
+        tracks_bodies: u32, fog_body: u32
     }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to_primitive: u32, is_delta: u32 }
     Sampler { sample: u32, key: u32 }

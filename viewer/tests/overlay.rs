@@ -23,6 +23,7 @@ fn stats(bounces: u32) -> Stats {
             bounce,
             rays,
             hits,
+            scattered: 0,
             misses,
             ended: hits - survivors,
             survivors,

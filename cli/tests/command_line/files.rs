@@ -198,6 +198,7 @@ fn statistics_have_the_documented_keys_and_consistent_counts() {
         "bounce",
         "rays",
         "hits",
+        "scattered",
         "misses",
         "ended",
         "survivors",

@@ -6,7 +6,7 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::check_brightness,
     model::{Model, ModelMaterial},
-    scene::{MaterialTexture, MaterialTextures, Parameter, Surface},
+    scene::{MaterialTexture, MaterialTextures, Medium, Parameter, Surface},
 };
 
 /// All materials of a scene, with their textures, while the scene is read.
@@ -21,6 +21,8 @@ pub(crate) struct Materials {
     /// Textures, opacity and normal map scales by material index. Materials that are opaque and have no textures have
     /// no entry.
     pub(crate) maps: BTreeMap<u32, MaterialTextures>,
+    /// Media inside the bodies of materials, by index.
+    pub(crate) media: BTreeMap<u32, Medium>,
     /// The images and textures that `maps` refers to.
     pub(crate) library: TextureLibrary,
 }

@@ -11,6 +11,7 @@
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
 //! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body; needs `thin: false` | none |
+//! | | `medium` | `(scattering: (r, g, b), absorption: (r, g, b), anisotropy: g)`: a medium inside the body, such as milk, with the fields of `fog`; needs `thin: false` and no `absorption`; the camera must be outside | none |
 //! | | `thin` | whether the surface is a thin pane with parallel sides, such as a window, which light passes without refraction. Reflections between its sides are included | `false` |
 //! | | `reflection_tint`, `transmission_tint` | colors by which reflected and transmitted light is multiplied, 0 to 1; real glass is white | `(1, 1, 1)` |
 //! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
@@ -25,7 +26,7 @@
 //! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
 //! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` or `Beckmann` |
 //! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `alpha_v`, `distribution`, `masking`, `energy_compensation`, `absorption`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
+//! | | `alpha`, `alpha_v`, `distribution`, `masking`, `energy_compensation`, `absorption`, `medium`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
 //! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
@@ -138,13 +139,14 @@ macro_rules! materials {
 materials! {
     Diffuse { albedo, one_sided? },
     Mirror { reflectance, one_sided? },
-    Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption? },
+    Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption?, medium? },
     Conductor { preset?, eta?, k?, color?, tint?, one_sided? },
     RoughConductor {
         preset?, eta?, k?, color?, tint?, alpha, alpha_v?, distribution?, masking?, energy_compensation?, one_sided?,
     },
     RoughDielectric {
         ior, alpha, alpha_v?, distribution?, masking?, energy_compensation?, reflection_tint?, transmission_tint?, absorption?,
+        medium?,
     },
     CoatedDiffuse { albedo, ior?, alpha?, reflection_tint?, one_sided? },
     Principled {
@@ -183,8 +185,11 @@ pub(crate) fn read<'a>(
         let mut parameters = Parameters::new(source, object, library, names);
         let text: MaterialText = source.parse(object)?;
         let surface = text.surface(&mut parameters, spp)?;
-        let maps = parameters.maps;
+        let (maps, medium) = (parameters.maps, parameters.medium);
         materials.surfaces.push(surface);
+        if let Some(medium) = medium {
+            materials.media.insert(index, medium);
+        }
         if maps != MaterialTextures::default() {
             materials.maps.insert(index, maps);
         }
@@ -288,13 +293,18 @@ impl<'a> MaterialText<'a> {
                 reflection_tint,
                 transmission_tint,
                 absorption,
+                medium,
                 ..
-            } => Surface::Dielectric {
-                ior: parameters.ior(ior)?,
-                thin: parameters.flag("thin", thin)?,
-                tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
-                absorption: parameters.absorption(absorption)?,
-            },
+            } => {
+                let thin = parameters.flag("thin", thin)?;
+                parameters.medium(medium, absorption, thin)?;
+                Surface::Dielectric {
+                    ior: parameters.ior(ior)?,
+                    thin,
+                    tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
+                    absorption: parameters.absorption(absorption)?,
+                }
+            }
             MaterialText::Conductor {
                 preset,
                 eta,
@@ -340,18 +350,22 @@ impl<'a> MaterialText<'a> {
                 reflection_tint,
                 transmission_tint,
                 absorption,
+                medium,
                 ..
-            } => Surface::RoughDielectric {
-                ior: parameters.ior(ior)?,
-                tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
-                roughness: parameters.roughness(
-                    "Dielectric",
-                    (alpha, alpha_v),
-                    (distribution, masking),
-                    energy_compensation,
-                )?,
-                absorption: parameters.absorption(absorption)?,
-            },
+            } => {
+                parameters.medium(medium, absorption, false)?;
+                Surface::RoughDielectric {
+                    ior: parameters.ior(ior)?,
+                    tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
+                    roughness: parameters.roughness(
+                        "Dielectric",
+                        (alpha, alpha_v),
+                        (distribution, masking),
+                        energy_compensation,
+                    )?,
+                    absorption: parameters.absorption(absorption)?,
+                }
+            }
             MaterialText::CoatedDiffuse {
                 albedo,
                 ior,

@@ -10,6 +10,7 @@ mod error_text;
 mod lights;
 mod lists;
 pub mod materials;
+mod media;
 mod metals;
 mod objects;
 mod parameters;
@@ -101,6 +102,7 @@ fn scene_around(
         }
         None => None,
     };
+    let fog = media::fog(source, written.fog)?;
     let direct_light = setting(
         source,
         "direct_light",
@@ -163,6 +165,7 @@ fn scene_around(
         sky,
         background,
         shadow_catcher,
+        fog,
         direct_light,
         lights,
         timeline,

@@ -6,6 +6,7 @@ use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
+    media,
     source::{NumberRange, Object, Raw, SceneSource},
     text::{ParameterText, TextureText},
 };
@@ -17,7 +18,7 @@ use crate::{
     limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
         Absorption, Channel, DISTANCES, Encoding, FacetDistribution, Filter, GlassTint, Masking,
-        MaterialTexture, MaterialTextures, Parameter, Roughness, Texture, Wrap,
+        MaterialTexture, MaterialTextures, Medium, Parameter, Roughness, Texture, Wrap,
     },
 };
 
@@ -36,6 +37,8 @@ pub(crate) struct Parameters<'m, 's, 'a> {
     names: &'m HashMap<String, u32>,
     /// Textures collected so far, with opacity, cutoff and normal map scales.
     pub(crate) maps: MaterialTextures,
+    /// The medium inside the body, if it has one.
+    pub(crate) medium: Option<Medium>,
 }
 
 impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
@@ -53,6 +56,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
             library,
             names,
             maps: MaterialTextures::default(),
+            medium: None,
         }
     }
 
@@ -417,6 +421,29 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
                 .field(self.object, "absorption", raw, expected, valid)?;
         let transmittance = Vec3::from_array(color.map(|part| part as f32));
         Ok(Absorption::new(transmittance, distance))
+    }
+
+    /// Parses the optional field `medium` of a body, and stores it. Beside `absorption`, whose field is `absorption`, and
+    /// on a surface that is `thin`, it is an [`Error::Scene`].
+    pub(crate) fn medium(
+        &mut self,
+        raw: Option<Raw<'a>>,
+        absorption: Option<Raw<'a>>,
+        thin: bool,
+    ) -> Result<(), Error> {
+        let Some(raw) = raw else {
+            return Ok(());
+        };
+        let problem = match (absorption, thin) {
+            (Some(_), _) => "medium: has an `absorption` of its own; remove that of the material",
+            (None, true) => "medium: a thin surface has nothing inside; remove one of them",
+            (None, false) => {
+                let object = Object::new(format!("medium of {}", self.object.name), raw);
+                self.medium = Some(media::medium(self.source, &object)?);
+                return Ok(());
+            }
+        };
+        Err(self.source.error(self.object, raw, problem))
     }
 
     /// Parses three numbers in the range `extent`. For a texture, stores it as that of `parameter` and returns its

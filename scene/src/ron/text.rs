@@ -92,6 +92,8 @@ pub(crate) struct SceneText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(crate) shadow_catcher: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
+    pub(crate) fog: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(crate) direct_light: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "lists::lights")]
     pub(crate) lights: Vec<Raw<'a>>,
@@ -118,6 +120,11 @@ fields! {
         Gaussian { radius?, sigma? },
         BlackmanHarris { radius? },
     }
+}
+
+fields! {
+    /// The fields of `fog`, with unparsed values.
+    struct MediumText = "Medium" { scattering, absorption?, anisotropy? }
 }
 
 fields! {

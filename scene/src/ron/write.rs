@@ -82,6 +82,16 @@ fn ron(
         let point = position_in_file(Vec3::Y * height, scene.origin);
         field("shadow_catcher", point.y.to_string());
     }
+    if let Some(fog) = scene.fog {
+        let (scattering, absorption) = (triple(fog.scattering), triple(fog.absorption));
+        let anisotropy = fog.anisotropy;
+        field(
+            "fog",
+            format!(
+                "(scattering: {scattering}, absorption: {absorption}, anisotropy: {anisotropy})"
+            ),
+        );
+    }
     let mut lights = lights(&scene.lights, scene.origin)?;
     lights.extend(environment(scene, surroundings, path)?);
     let listed = |lines: Vec<String>| {

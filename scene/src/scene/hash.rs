@@ -11,7 +11,7 @@ use crate::limits::MAX_BLENDS;
 
 impl Scene {
     /// Returns a hash of everything that determines the image: 128-bit XXH3 as 32 hexadecimal digits. It covers camera,
-    /// lights, sky, background, `direct_light`, geometry, materials and textures.
+    /// lights, sky, background, fog, `direct_light`, geometry, materials and textures.
     ///
     /// The order of objects matters. Names, comments, file paths, unused materials and the render settings (size,
     /// samples, bounces, seed, clamping, exposure and tone) do not.
@@ -24,6 +24,7 @@ impl Scene {
     pub fn surfaces_hash(&self) -> u128 {
         let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
+        self.add_media(&mut materials);
         self.add_blended(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
@@ -44,6 +45,9 @@ impl Scene {
         if let (Background::Transparent, Some(height)) = (self.background, self.shadow_catcher) {
             hash.bytes(b"shadow catcher");
             hash.floats([height]);
+        }
+        if let Some(fog) = &self.fog {
+            fog.add_to(&mut hash);
         }
         match self.direct_light {
             // Adds nothing, so that hashes made before this setting existed stay valid.
@@ -89,6 +93,18 @@ impl Scene {
         for (&material, maps) in &self.maps {
             let hashed = &mut materials[material as usize];
             *hashed = maps_hash(*hashed, maps, &textures);
+        }
+    }
+
+    /// Replaces, in `materials` (the hashes of all materials by index), the hashes of bodies with a medium by ones that
+    /// include it.
+    fn add_media(&self, materials: &mut [[u8; 16]]) {
+        for (&material, medium) in &self.media {
+            let hashed = &mut materials[material as usize];
+            let mut hash = Hasher::default();
+            hash.bytes(&*hashed);
+            medium.add_to(&mut hash);
+            *hashed = hash.finish().to_le_bytes();
         }
     }
 

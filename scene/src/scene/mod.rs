@@ -10,6 +10,7 @@ mod hash;
 mod hasher;
 mod image;
 mod light;
+mod medium;
 mod settings;
 mod shape;
 mod surface;
@@ -40,6 +41,8 @@ pub use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use light::{Environment, EnvironmentSource, Light, SpotFalloff, SunSkySettings};
 pub(crate) use light::{SunPosition, turns};
+pub use medium::Medium;
+pub(crate) use medium::{COEFFICIENTS, MAX_ANISOTROPY, MIN_FOG_EXTINCTION};
 pub use settings::SettingOverrides;
 pub use shape::{Instance, Mesh, Sphere, Triangle};
 pub use surface::{FacetDistribution, GlassTint, Masking, Metal, Principled, Roughness, Surface};
@@ -92,6 +95,10 @@ pub struct Scene {
     /// Height above `origin`, in metres, of an invisible, horizontal ground that catches shadows in the alpha of images;
     /// `None` without one. It has an effect only if the background is transparent.
     pub shadow_catcher: Option<f32>,
+    /// Medium that fills all space outside the bodies; `None` for a vacuum. It extends to infinity, so that no light from
+    /// there arrives: sky, background, environment, suns and directional lights are dark. Its extinction is above 0 in
+    /// every channel.
+    pub fog: Option<Medium>,
     /// Sampling strategy for direct light.
     pub direct_light: DirectLight,
     /// Lights that are not objects, at most one of them an environment.
@@ -103,6 +110,8 @@ pub struct Scene {
     /// Textures, opacity and normal map scales of materials, by index into `materials`. Materials that are opaque and
     /// have no textures have no entry.
     pub maps: BTreeMap<u32, MaterialTextures>,
+    /// Media inside the bodies of materials, by index into `materials`. Their absorption replaces that of the surface.
+    pub media: BTreeMap<u32, Medium>,
     /// Textures that `maps` refers to by index: each is an image with its mapping onto a surface.
     pub textures: Vec<Texture>,
     /// Images that `textures` refer to by index.

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use serde::Serialize;
 
-use super::{DirectLightSample, PathRecord};
+use super::{DirectLightSample, PathRecord, PathVertex};
 use crate::{camera::Camera, math::dot};
 
 /// A straight segment of a path, projected onto the image.
@@ -42,8 +42,13 @@ impl PathRecord {
     /// Returns the path's rays as segments in the image of `camera`, in the order of tracing. Returns no segments if
     /// the camera ray hit nothing. The camera ray itself is omitted, because it would appear as a point.
     pub fn project(&self, camera: &Camera) -> Vec<PathSegment> {
-        let reach = match self.vertices.first().and_then(|vertex| vertex.hit.as_ref()) {
-            Some(hit) => hit.distance,
+        let ends = |vertex: &PathVertex| {
+            let hit = vertex.hit.as_ref().map(|hit| hit.position);
+            hit.or(vertex.scattering).map(|position| position.relative)
+        };
+        let first = self.vertices.first();
+        let reach = match first.and_then(|vertex| Some((vertex.origin.relative, ends(vertex)?))) {
+            Some((origin, end)) => origin.distance(end),
             // The camera ray left the scene.
             None => return Vec::new(),
         };
@@ -52,12 +57,8 @@ impl PathRecord {
             segments.extend(clip_and_project(camera, from, to, reach * NEAR_PLANE, kind));
         };
         for (bounce, vertex) in self.vertices.iter().enumerate() {
-            match &vertex.hit {
-                Some(hit) if bounce > 0 => draw(
-                    vertex.origin.relative,
-                    hit.position.relative,
-                    SegmentKind::Path,
-                ),
+            match ends(vertex) {
+                Some(end) if bounce > 0 => draw(vertex.origin.relative, end, SegmentKind::Path),
                 Some(_) => {}
                 None => draw(
                     vertex.origin.relative,

@@ -92,7 +92,7 @@ impl WaveTimes {
     /// Adds a wave of a film with this number of pixels. Times are multiplied by `time_share`.
     pub(super) fn add(&mut self, report: &Report, time_share: f64, pixels: u64) {
         let count = |place: usize| report.counts.get(place).copied().unwrap_or(0);
-        let max = report.counts.len() / 3;
+        let max = report.counts.len() / counts::PER_BOUNCE;
         let reached = (0..max).take_while(|&bounce| count(counts::rays(bounce as u32)) > 0);
         let mut bounces: Vec<GroupBounce> = reached
             .map(|bounce| GroupBounce {
@@ -144,7 +144,7 @@ mod tests {
 
     fn report(paths: u32, compact_ms: f64) -> Report {
         Report {
-            counts: vec![paths, paths, 0, paths / 2, 0, 0, 0],
+            counts: vec![paths, paths, 0, 0, paths / 2, 0, 0, 0, 0],
             lanes: vec![u64::from(paths); 2],
             times: vec![
                 (Stage::Generate, 1.0),

@@ -16,7 +16,7 @@ use crate::{
     film::Film,
     path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, fill_pairs},
     sampler::{Sampler, sampler},
-    stages::FilmSnapshots,
+    stages::{FilmSnapshots, ScatterQueues},
 };
 
 /// A wave in the memory of the CPU: its scene, film, settings and buffers.
@@ -70,6 +70,8 @@ pub struct CpuWave {
     /// The flag of each queue entry: 1 if `compact` keeps its path, otherwise 0. `sort_hits` overwrites the flags with
     /// kinds of materials.
     pub flags: Vec<u8>,
+    /// The queues of the stage `scatter`.
+    pub scatter: ScatterQueues,
     /// The numbers of rays in each bounce, see [`counts`] for the indices.
     pub counts: Vec<u32>,
     /// Copies of the film at lower sample counts, for `denoise`; empty unless `snapshot_film` was called.
@@ -108,6 +110,11 @@ impl CpuWave {
     ) -> CpuWave {
         let capacity = capacity as usize;
         let instances = if scene.is_plain() { 0 } else { capacity };
+        let scatter_queues = if scene.media.is_empty() {
+            ScatterQueues::default()
+        } else {
+            ScatterQueues::new(capacity)
+        };
         CpuWave {
             scene,
             camera,
@@ -129,6 +136,7 @@ impl CpuWave {
             queue: vec![0; capacity],
             compacted: vec![0; capacity],
             flags: vec![0; capacity],
+            scatter: scatter_queues,
             counts: vec![0; counts::len(max_bounces)],
             film_snapshots: FilmSnapshots::default(),
             stage_ends: Vec::new(),
@@ -176,6 +184,11 @@ impl CpuWave {
         self.counts.fill(0);
         self.stage_ends.clear();
         self.begun = Instant::now();
+    }
+
+    /// Returns whether light scatters in media.
+    pub(crate) fn has_media(&self) -> bool {
+        !self.scene.media.is_empty()
     }
 
     /// Returns the sampler of the random numbers of a path.

@@ -36,7 +36,7 @@ use crate::{
     },
     film::FilmSums,
     path::Span,
-    stages::{Compactor, Denoiser, HitSorter, ImageReadback, Kernels, Megakernel},
+    stages::{Compactor, Denoiser, HitSorter, ImageReadback, Kernels, Megakernel, Scatterer},
 };
 
 /// Time limit for the upload of a scene of any size.
@@ -77,6 +77,8 @@ pub struct CudaWave {
     pub compactor: Compactor,
     /// The kernels and buffers that sort hits; `None` while neither waves at present nor those of a trial sort.
     pub hit_sorter: Option<HitSorter>,
+    /// The kernels and buffers of the stage `scatter`; `None` in scenes without media.
+    pub scatterer: Option<Scatterer>,
     /// Whether the wave that began last sorts its hits by kind of material.
     pub sorts_hits: bool,
     /// The buffers through which the last image was copied to the host, for reuse; `None` before the first image.
@@ -180,6 +182,10 @@ impl CudaWave {
             || Compactor::new(&compiler, &context, &stream, strategy, paths),
         );
         let (kernels, compactor) = (kernels?, compactor?);
+        let scatterer = variant
+            .media
+            .then(|| Scatterer::new(&compiler, &context, &stream, paths))
+            .transpose()?;
         let upload = || {
             Ok(CudaWave {
                 scene: CudaScene::new(&stream, scene)?,
@@ -200,6 +206,7 @@ impl CudaWave {
                 megakernel: None,
                 compactor,
                 hit_sorter: None,
+                scatterer,
                 sorts_hits: false,
                 image_readback: None,
                 denoiser: None,
@@ -307,6 +314,9 @@ impl CudaWave {
         self.compactor.grow(stream, paths)?;
         self.paths
             .grow(stream, paths, self.loader.variant.instanced)?;
+        if let Some(scatterer) = &mut self.scatterer {
+            scatterer.grow(stream, paths)?;
+        }
         self.schedule.capacity = paths as u32;
         if self.hit_sorter.is_some() {
             self.hit_sorter = Some(self.new_hit_sorter()?);
@@ -378,6 +388,7 @@ impl CudaWave {
             &mut self.stamps,
             &mut self.compactor,
             self.hit_sorter.as_mut(),
+            self.scatterer.as_mut(),
         ))?;
         Ok(true)
     }

@@ -32,27 +32,34 @@ use crate::{
     path::Span,
 };
 
-/// Indices of the counts of a wave: rays, hits and shadow rays of bounce 0, then of bounce 1, and so on.
+/// Indices of the counts of a wave: rays, hits, scattered paths and shadow rays of bounce 0, then of bounce 1, and so
+/// on.
 ///
 /// The survivors of a bounce are the rays of the next one.
 pub mod counts {
+    /// Number of counts of a bounce.
+    pub const PER_BOUNCE: usize = 4;
     /// Returns the index of the number of rays of a bounce.
     pub const fn rays(bounce: u32) -> usize {
-        3 * bounce as usize
+        PER_BOUNCE * bounce as usize
     }
     /// Returns the index of the number of rays of a bounce that hit a surface.
     pub const fn hits(bounce: u32) -> usize {
         rays(bounce) + 1
     }
+    /// Returns the index of the number of paths of a bounce that scatter in a medium before they hit a surface.
+    pub const fn scattered(bounce: u32) -> usize {
+        rays(bounce) + 2
+    }
     /// Returns the index of the number of shadow rays of a bounce.
     pub const fn shadow_rays(bounce: u32) -> usize {
-        rays(bounce) + 2
+        rays(bounce) + 3
     }
     /// Returns the index of the number of paths that continue from a bounce to the next one.
     pub const fn survivors(bounce: u32) -> usize {
         rays(bounce + 1)
     }
-    /// Returns the number of counts of a wave: three for each bounce from 0 to `max_bounces`, and the survivors of the
+    /// Returns the number of counts of a wave: four for each bounce from 0 to `max_bounces`, and the survivors of the
     /// last.
     pub const fn len(max_bounces: u32) -> usize {
         survivors(max_bounces) + 1

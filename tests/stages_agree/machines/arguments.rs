@@ -101,6 +101,7 @@ pub(super) fn scene_argument<'a>(scene: &'a RenderScene, params: &'a LightParams
         ("textures", list(&scene.textures)),
         ("texels", list(&scene.texels)),
         ("opacity_maps", list(&scene.opacity_maps)),
+        ("media", list(&scene.media)),
         ("energy", list(&scene.energy)),
         ("lights", list(&scene.lights)),
         ("light_pairs", list(&scene.light_pairs)),

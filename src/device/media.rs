@@ -1,0 +1,64 @@
+//! Media of a scene in the form that the stages read.
+
+use std::borrow::Cow;
+
+use glam::Vec3;
+
+use crate::{
+    scene::{Light, Scene},
+    shading::{
+        bodies::{INNERMOST, body_of},
+        material::Material,
+        medium::Medium,
+    },
+};
+
+/// Sets the extinction of bodies with media, and appends a material for the fog, so that it is a body around all others.
+///
+/// Returns the medium of each material, or an empty list if light scatters in none of them, and the list of bodies that
+/// contains only the fog, 0 without fog.
+///
+/// # Errors
+/// A one-line message if there are too many materials for a fog.
+pub(super) fn add_media(
+    scene: &Scene,
+    materials: &mut Vec<Material>,
+) -> Result<(Vec<Medium>, u32), String> {
+    let mut media = vec![Medium::default(); materials.len()];
+    let mut fog_body = 0;
+    for (&index, medium) in &scene.media {
+        media[index as usize] = Medium::from(medium);
+    }
+    if let Some(fog) = &scene.fog {
+        fog_body = body_of(materials.len() as u32);
+        if fog_body == 0 {
+            let most = INNERMOST - 1;
+            return Err(format!(
+                "fog: the scene has more than {most} materials; remove some, or the fog"
+            ));
+        }
+        materials.push(Material::default());
+        media.push(Medium::from(fog));
+    }
+    for (material, medium) in materials.iter_mut().zip(&media) {
+        if medium.extinction != Vec3::ZERO {
+            material.absorption = medium.extinction;
+        }
+    }
+    if media.iter().all(|medium| medium.scatters == 0) {
+        media.clear();
+    }
+    Ok((media, fog_body))
+}
+
+/// Returns the sky, the background that camera rays see instead of it, and the lights, without those that are infinitely
+/// distant if there is fog, because it lets none of their light pass.
+pub(super) fn distant_light(scene: &Scene) -> (Vec3, Option<Vec3>, Cow<'_, [Light]>) {
+    if scene.fog.is_none() {
+        let lights = Cow::Borrowed(&scene.lights[..]);
+        return (scene.sky, scene.background.radiance(), lights);
+    }
+    let near = |light: &&Light| matches!(light, Light::Point { .. } | Light::Spot { .. });
+    let lights = scene.lights.iter().filter(near).cloned().collect();
+    (Vec3::ZERO, None, lights)
+}
