@@ -16,6 +16,7 @@ mod light_tree;
 mod material_textures;
 mod material;
 mod math;
+mod medium;
 mod microfacet;
 mod opacity;
 mod opacity_map;
@@ -98,6 +99,26 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "first_ray",
         "first_ray",
         "is in the file of a stage in Rust: stages_agree calls it by generate",
+    ),
+    (
+        "scattering",
+        "*medium_before",
+        "takes the whole scene: exactness compares the films of scatter and megakernel",
+    ),
+    (
+        "scattering",
+        "fly",
+        "takes the whole scene: exactness compares the films of scatter and megakernel",
+    ),
+    (
+        "scattering",
+        "connect_scattered",
+        "takes the whole scene: exactness compares the films of scatter and megakernel",
+    ),
+    (
+        "scattering",
+        "scatter_path",
+        "takes the whole scene: exactness compares the films of scatter and megakernel",
     ),
     (
         "shading",
@@ -455,6 +476,7 @@ pub(crate) fn cases() -> Vec<Case> {
         microfacet::cases(),
         energy::cases(),
         bodies::cases(),
+        medium::cases(),
         bsdf::cases(),
         sheen::cases(),
         thin_film::cases(),

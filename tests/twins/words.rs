@@ -25,6 +25,7 @@ use raysieve::{
         bsdf::{Bsdf, BsdfSample, BsdfValue},
         material::Material,
         material_textures::MaterialTextures,
+        medium::Flight,
         texture::{Neighbours, Texel, Texture},
     },
 };
@@ -202,6 +203,7 @@ words_of! {
         emission: Vec3, normal_scale: f32, textures: [u32; 24], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
     }
     Texel { rgb: Vec3, alpha: f32 }
+    Flight { distance: f32, weight: Vec3 }
     Neighbours { first: u32, second: u32, share: f32 }
     WindowMean { light: Vec3, noise: f32, deviation: f32 }
     Window { left: u32, top: u32, right: u32, bottom: u32 }
