@@ -48,7 +48,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
 }
 
 // With rare features, 768 threads share a multiprocessor, with at most 80 registers each: more warps hide more latency than
-// the spilled registers cost. Other materials that are not plain have blocks of 512 threads, of which one fits.
+// the spilled registers cost. Other materials that are not plain have room for 512 threads, with 128 registers.
 constexpr u32 RESIDENT_THREADS = HAS(EXTENDED) || (INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0) ? 512 : 768;
 
 extern "C" __global__ void __launch_bounds__(SHADE_THREADS, RESIDENT_THREADS / SHADE_THREADS)

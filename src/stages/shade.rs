@@ -255,7 +255,8 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
 pub(super) fn block_threads(scene: KernelVariant) -> u32 {
     match name_for(scene) {
         "shade_plain" | "shade_plain_instanced" => BLOCK_THREADS,
-        "shade_rare_instanced" => 6 * BLOCK_THREADS,
+        "shade_instanced" => 2 * BLOCK_THREADS,
+        "shade_rare_instanced" => 3 * BLOCK_THREADS,
         _ => 4 * BLOCK_THREADS,
     }
 }

@@ -144,7 +144,7 @@ fn times_lie_within_their_quartiles_for_any_history() {
             stats.add(
                 "cpu",
                 &Report {
-                    counts: vec![paths, scattered, 0, scattered, 0, 0, 0],
+                    counts: vec![paths, scattered, 0, 0, scattered, 0, 0, 0, 0],
                     lanes: vec![u64::from(paths); 2],
                     times,
                 },
