@@ -69,7 +69,7 @@ use wave::clock;
 pub enum Stage {
     /// Creation of the camera rays.
     Generate,
-    /// Nearest hits of the rays.
+    /// Nearest hits of the rays, and scattering in media. The stages `intersect` and `scatter` share one time.
     Intersect,
     /// Compaction of the queue, and sorting of hits. The stages `compact` and `sort_hits` share one time.
     Compact,

@@ -1,6 +1,6 @@
 //! The per-bounce ray counts of the statistics.
 
-use raysieve::{render::stats::Stats, scene::Scene};
+use raysieve::{render::stats::Stats, scene::Scene, stages::Stage};
 
 use crate::common::{on_cpu, render, scenes, sized};
 
@@ -32,6 +32,10 @@ fn assert_counts_add_up(scene: &Scene, stats: &Stats) {
             row.hits + row.scattered + row.misses,
             "{name}: {row:?}"
         );
+        for stage in [Stage::Intersect, Stage::Compact, Stage::Shade] {
+            let is_timed = row.rays == 0 || row.time(stage) > 0.0;
+            assert!(is_timed, "{name}: no time of {}: {row:?}", stage.label());
+        }
         let events = row.hits + row.scattered;
         assert_eq!(events, row.ended + row.survivors, "{name}: {row:?}");
         assert!(row.shadow_rays <= events, "{name}: {row:?}");

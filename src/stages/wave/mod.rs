@@ -154,10 +154,14 @@ impl Wave {
         }
     }
 
-    /// Records that a stage has ended now. Does nothing on CUDA, where kernels store the times at which they begin.
+    /// Records that a stage has ended now; stages in sequence that share one time count as one run. Does nothing on CUDA,
+    /// where kernels store the times at which they begin.
     pub(crate) fn mark(&mut self, stage: Stage) {
         if let Wave::Cpu(cpu) = self {
-            cpu.stage_ends.push((stage, Instant::now()));
+            match cpu.stage_ends.last_mut() {
+                Some((last, end)) if *last == stage => *end = Instant::now(),
+                _ => cpu.stage_ends.push((stage, Instant::now())),
+            }
         }
     }
 
