@@ -13,16 +13,17 @@ use raysieve::{
 pub(crate) fn final_table(stats: &Stats) -> String {
     let total = stats.total();
     let lost = Lost::with(stats);
-    let mut rows = vec![head(lost)];
+    let has_media = total.scattered > 0;
+    let mut rows = vec![head(lost, has_media)];
     // A path that may scatter a thousand times seldom does: rows without rays say nothing.
     rows.extend(
         stats
             .bounces
             .iter()
             .filter(|row| row.rays > 0)
-            .map(|row| cells(&row.bounce.to_string(), row, lost)),
+            .map(|row| cells(&row.bounce.to_string(), row, lost, has_media)),
     );
-    rows.push(cells("all", &total, lost));
+    rows.push(cells("all", &total, lost, has_media));
     aligned(&rows) + &summary(stats)
 }
 
@@ -88,37 +89,38 @@ pub(crate) fn live_table(stats: &Stats) -> String {
     aligned(&rows)
 }
 
-/// Returns the column headings of [`final_table`]: the counts, then the time of each stage.
-fn head(lost: Lost) -> Vec<String> {
-    let counts = [
-        "bounce",
-        "rays",
-        "hits",
-        "misses",
-        "ended",
-        "survivors",
-        lost.heading(),
-        "shadow rays",
-    ];
+/// Returns the column headings of [`final_table`]: the counts, then the time of each stage. The paths that scatter in media
+/// are counted if there are some.
+fn head(lost: Lost, has_media: bool) -> Vec<String> {
+    let counts = ["bounce", "rays", "hits"]
+        .into_iter()
+        .chain(has_media.then_some("scattered"))
+        .chain([
+            "misses",
+            "ended",
+            "survivors",
+            lost.heading(),
+            "shadow rays",
+        ]);
     let times = Stage::OF_BOUNCE.map(|stage| format!("{} ms", stage.label()));
-    counts.map(str::to_owned).into_iter().chain(times).collect()
+    counts.map(str::to_owned).chain(times).collect()
 }
 
 /// Returns one row of [`final_table`]: `label`, the counts of a bounce, and the time of each stage in milliseconds, in
 /// the order of [`head`].
-fn cells(label: &str, row: &BounceStats, lost: Lost) -> Vec<String> {
-    let counts = [
-        label.to_owned(),
-        grouped(row.rays),
-        grouped(row.hits),
-        grouped(row.misses),
-        grouped(row.ended),
-        grouped(row.survivors),
-        lost.cell(row),
-        grouped(row.shadow_rays),
-    ];
+fn cells(label: &str, row: &BounceStats, lost: Lost, has_media: bool) -> Vec<String> {
+    let counts = [label.to_owned(), grouped(row.rays), grouped(row.hits)]
+        .into_iter()
+        .chain(has_media.then(|| grouped(row.scattered)))
+        .chain([
+            grouped(row.misses),
+            grouped(row.ended),
+            grouped(row.survivors),
+            lost.cell(row),
+            grouped(row.shadow_rays),
+        ]);
     let times = Stage::OF_BOUNCE.map(|stage| format!("{:.1}", row.time(stage)));
-    counts.into_iter().chain(times).collect()
+    counts.chain(times).collect()
 }
 
 /// Formats rows of equal length as text, with columns aligned to the right and two spaces between columns. Each row

@@ -1,6 +1,6 @@
 //! Tests of the files that a render writes, and of its table.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use libtest_mimic::Trial;
 use raysieve::{
@@ -11,8 +11,8 @@ use raysieve::{
 use serde_json::Value;
 
 use crate::{
-    add_tests, assert_done, assert_refused, folder, names, program, raysieve, scene, small_render,
-    stderr, stdout, without_gpu_and_display,
+    add_tests, assert_done, assert_refused, folder, names, raysieve, scene, small_render, stderr,
+    stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -24,6 +24,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         missing_display_is_reported_and_the_scene_rendered,
         statistics_have_the_documented_keys_and_consistent_counts,
         table_matches_the_statistics,
+        table_counts_paths_that_scatter_in_media,
         film_is_identical_for_any_look,
         film_is_identical_for_any_machine_option,
         film_is_identical_for_any_vector_length,
@@ -32,15 +33,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         link_to_a_missing_file_is_kept,
         files_of_the_scene_are_never_overwritten,
         options_of_png_are_refused_for_exr,
-        progress_bar_is_hidden_in_a_pipe,
     );
-    let terminal = script("true").output();
-    let terminal = match terminal {
-        Ok(tried) if tried.status.success() => Ok(()),
-        Ok(tried) => Err(format!("script: {}", stderr(&tried).trim())),
-        Err(error) => Err(format!("script: {error}")),
-    };
-    add_tests!(trials, if terminal => progress_bar_is_shown_on_a_terminal);
 }
 
 /// Reads a file of statistics.
@@ -279,8 +272,23 @@ fn assert_keys(object: &Value, expected: &[&str]) {
 }
 
 fn table_matches_the_statistics() {
+    assert_table(&scene("spheres.ron"), &["hits", "misses", "ended"]);
+}
+
+fn table_counts_paths_that_scatter_in_media() {
+    let counts = ["hits", "scattered", "misses", "ended"];
+    assert_table(&scene("../tests/scenes/fog.ron"), &counts);
+}
+
+/// Asserts that the table of a render has the figures of its statistics, and these columns between rays and survivors.
+fn assert_table(scene: &Path, between: &[&str]) {
     let folder = folder();
-    let output = small_render(folder.path(), &["--headless", "--stats", "a.json"]);
+    let output = raysieve(folder.path())
+        .arg(scene)
+        .args(["--backend", "cpu", "--size", "32x24", "--spp", "2"])
+        .args(["--headless", "--stats", "a.json"])
+        .output()
+        .expect("the program starts");
     assert_done(&output);
     let statistics = statistics(&folder.path().join("a.json"));
     let table = stdout(&output);
@@ -297,16 +305,14 @@ fn table_matches_the_statistics() {
     let bounces = statistics["bounces"].as_array().expect("a list");
     for bounce in bounces.iter().filter(|bounce| bounce["rays"] != 0) {
         let row = row(&bounce["bounce"].to_string());
-        for (column, key) in ["bounce", "rays", "hits", "misses", "ended", "survivors"]
-            .iter()
-            .enumerate()
-        {
+        let counts = [&["bounce", "rays"], between, &["survivors"]].concat();
+        for (column, key) in counts.iter().enumerate() {
             assert_eq!(row[column], bounce[*key].to_string(), "{key} in\n{table}");
         }
         let removed = 100.0
             * (1.0 - bounce["survivors"].as_f64().unwrap() / bounce["rays"].as_f64().unwrap());
         assert_eq!(
-            row[6..9],
+            row[counts.len()..][..3],
             [
                 format!("{removed:.1}"),
                 "%".to_owned(),
@@ -564,38 +570,4 @@ fn options_of_png_are_refused_for_exr() {
         assert_refused(&output, 2, &[option, "a.exr", ".png"]);
     }
     assert!(names(folder.path()).is_empty());
-}
-
-fn progress_bar_is_hidden_in_a_pipe() {
-    let output = small_render(folder().path(), &["--headless"]);
-    let messages = stderr(&output);
-    assert_eq!(messages.lines().count(), 1, "{messages}");
-    assert!(messages.starts_with("backend: "), "{messages}");
-}
-
-/// Runs a shell command on a pseudo-terminal.
-fn script(line: &str) -> Command {
-    let mut script = Command::new("script");
-    without_gpu_and_display(&mut script)
-        .env("TERM", "xterm")
-        .args(["--quiet", "--return", "--command", line, "/dev/null"]);
-    script
-}
-
-fn progress_bar_is_shown_on_a_terminal() {
-    let folder = folder();
-    let line = format!(
-        "'{}' '{}' --backend cpu --size 256x256 --spp 16 -o a.png >table",
-        program().display(),
-        scene("spheres.ron").display()
-    );
-    let output = script(&line)
-        .current_dir(folder.path())
-        .output()
-        .expect("script runs");
-    let printed = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{printed}");
-    assert!(printed.contains(" %"), "{printed}");
-    let table = fs::read_to_string(folder.path().join("table")).expect("the table");
-    assert!(table.starts_with("bounce"), "{table}");
 }

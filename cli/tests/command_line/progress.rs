@@ -1,6 +1,7 @@
 //! Tests of the progress display on a terminal and in a pipe.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -11,11 +12,22 @@ use libtest_mimic::Trial;
 use crate::{
     add_tests, folder,
     interrupt::{end, start},
-    program, scene, signal, without_gpu_and_display,
+    program, scene, signal, small_render, stderr, stdout, without_gpu_and_display,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
-    add_tests!(trials, pipe_gets_plain_lines);
+    add_tests!(
+        trials,
+        pipe_gets_plain_lines,
+        progress_bar_is_hidden_in_a_pipe
+    );
+    let terminal = script("true").output();
+    let terminal = match terminal {
+        Ok(tried) if tried.status.success() => Ok(()),
+        Ok(tried) => Err(format!("script: {}", stderr(&tried).trim())),
+        Err(error) => Err(format!("script: {error}")),
+    };
+    add_tests!(trials, if terminal => progress_bar_is_shown_on_a_terminal);
     let script = Command::new("script").arg("--version").output();
     add_tests!(trials, if script.map(drop).map_err(|error| format!("script, of bsdutils: {error}")) => terminal_shows_a_table_updated_in_place);
 }
@@ -110,4 +122,38 @@ fn terminal_shows_a_table_updated_in_place() {
     for word in words {
         assert!(shown.contains(word), "{word}: {shown}");
     }
+}
+
+fn progress_bar_is_hidden_in_a_pipe() {
+    let output = small_render(folder().path(), &["--headless"]);
+    let messages = stderr(&output);
+    assert_eq!(messages.lines().count(), 1, "{messages}");
+    assert!(messages.starts_with("backend: "), "{messages}");
+}
+
+/// Runs a shell command on a pseudo-terminal.
+fn script(line: &str) -> Command {
+    let mut script = Command::new("script");
+    without_gpu_and_display(&mut script)
+        .env("TERM", "xterm")
+        .args(["--quiet", "--return", "--command", line, "/dev/null"]);
+    script
+}
+
+fn progress_bar_is_shown_on_a_terminal() {
+    let folder = folder();
+    let line = format!(
+        "'{}' '{}' --backend cpu --size 256x256 --spp 16 -o a.png >table",
+        program().display(),
+        scene("spheres.ron").display()
+    );
+    let output = script(&line)
+        .current_dir(folder.path())
+        .output()
+        .expect("script runs");
+    let printed = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains(" %"), "{printed}");
+    let table = fs::read_to_string(folder.path().join("table")).expect("the table");
+    assert!(table.starts_with("bounce"), "{table}");
 }

@@ -47,6 +47,7 @@ impl Entry {
             counts: BounceStats {
                 rays: scaled(stats.rays),
                 hits: scaled(stats.hits),
+                scattered: scaled(stats.scattered),
                 survivors: scaled(stats.survivors),
                 ended: scaled(stats.ended),
                 misses: scaled(stats.misses),

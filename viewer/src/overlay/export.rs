@@ -181,6 +181,7 @@ fn record(label: Value, entry: &Entry) -> Record {
         ("rays", json!(counts.rays)),
         ("survivors", json!(counts.survivors)),
         ("ended", json!(counts.ended)),
+        ("scattered", json!(counts.scattered)),
         ("misses", json!(counts.misses)),
         ("shadow_rays", json!(counts.shadow_rays)),
         ("busy", optional(is_busy.then_some(entry.lane_use))),
