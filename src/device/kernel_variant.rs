@@ -44,8 +44,8 @@ impl KernelVariant {
         }
     }
 
-    /// Returns each combination of material kinds, `instanced`, `alpha_tested` and `media` for which kernels are compiled, in
-    /// scenes with all kinds of lights. They give the sources of all kernels.
+    /// Returns each combination of material kinds, `instanced`, `alpha_tested` and `media` for which kernels are compiled,
+    /// in scenes with all kinds of lights. They give the sources of all kernels.
     pub(crate) fn each() -> [KernelVariant; 9] {
         [
             (PLAIN_KINDS, false, false, false),

@@ -77,8 +77,7 @@ pub struct RenderScene {
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
     pub texels: Arc<Vec<u32>>,
     /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map). Empty if all surfaces are
-    /// opaque, unless there are media, or a material has [`RARE_KINDS`]
-    /// or [`EXTENDED_KINDS`].
+    /// opaque, unless there are media, or a material has [`RARE_KINDS`] or [`EXTENDED_KINDS`].
     pub opacity_maps: Arc<Vec<u32>>,
     /// The medium inside the body of each material, by index; empty if light scatters in none of them. The last one is the
     /// fog, if there is any.

@@ -149,7 +149,8 @@ impl DeviceStats {
 
 /// The statistics of one bounce, summed over all paths.
 ///
-/// `rays = hits + scattered + misses`, `hits + scattered = ended + survivors`, and the next bounce's `rays` are this one's `survivors`.
+/// `rays = hits + scattered + misses`, `hits + scattered = ended + survivors`, and the next bounce's `rays` are this one's
+/// `survivors`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BounceStats {
     /// Number of the bounce; 0 for camera rays.

@@ -156,7 +156,8 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, pixel: u32, sample: u32) -
     }
 }
 
-/// Parameters of the kernel: the paths, the list of bodies at the beginning of paths, the camera, and the counts and start times to initialise, each with its length.
+/// Parameters of the kernel: the paths, the list of bodies at the beginning of paths, the camera, and the counts and start
+/// times to initialise, each with its length.
 pub(super) type Arguments = (
     PathBuffers<'static>,
     u32,

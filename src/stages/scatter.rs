@@ -216,18 +216,36 @@ pub struct Scatterer {
     scatter: Kernel<ScatterArguments>,
     note: Kernel<NoteArguments>,
     rejoin: Kernel<RejoinArguments>,
+    buffers: Buffers,
+}
+
+/// The memory of [`ScatterBuffers`].
+struct Buffers {
     live: CudaSlice<u32>,
     scattered: CudaSlice<u32>,
     flags: CudaSlice<u8>,
     survives: CudaSlice<u8>,
 }
 
+impl Buffers {
+    /// Allocates buffers for up to `capacity` paths.
+    fn new(stream: &Arc<CudaStream>, capacity: usize) -> Result<Buffers, Error> {
+        Ok(Buffers {
+            live: uninitialised(stream, capacity)?,
+            scattered: uninitialised(stream, capacity)?,
+            flags: uninitialised(stream, capacity)?,
+            survives: uninitialised(stream, capacity)?,
+        })
+    }
+}
+
 impl GraphBuffers for Scatterer {
     fn visit<'l>(&'l mut self, uses: &mut Uses<'l>) {
-        self.live.visit(uses);
-        self.scattered.visit(uses);
-        self.flags.visit(uses);
-        self.survives.visit(uses);
+        let buffers = &mut self.buffers;
+        buffers.live.visit(uses);
+        buffers.scattered.visit(uses);
+        buffers.flags.visit(uses);
+        buffers.survives.visit(uses);
     }
 }
 
@@ -245,19 +263,13 @@ impl Scatterer {
             scatter: file.kernel("scatter_found")?,
             note: file.kernel("scatter_note")?,
             rejoin: file.kernel("scatter_rejoin")?,
-            live: uninitialised(stream, capacity)?,
-            scattered: uninitialised(stream, capacity)?,
-            flags: uninitialised(stream, capacity)?,
-            survives: uninitialised(stream, capacity)?,
+            buffers: Buffers::new(stream, capacity)?,
         })
     }
 
     /// Replaces the buffers by larger ones for up to `capacity` paths.
     pub(super) fn grow(&mut self, stream: &Arc<CudaStream>, capacity: usize) -> Result<(), Error> {
-        self.live = uninitialised(stream, capacity)?;
-        self.scattered = uninitialised(stream, capacity)?;
-        self.flags = uninitialised(stream, capacity)?;
-        self.survives = uninitialised(stream, capacity)?;
+        self.buffers = Buffers::new(stream, capacity)?;
         Ok(())
     }
 }
@@ -267,9 +279,9 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         return Ok(());
     };
     let result = find(wave, &mut scatterer, bounce).and_then(|()| {
-        std::mem::swap(&mut wave.paths.queue, &mut scatterer.scattered);
+        std::mem::swap(&mut wave.paths.queue, &mut scatterer.buffers.scattered);
         let result = scatter_found(wave, &mut scatterer, bounce);
-        std::mem::swap(&mut wave.paths.queue, &mut scatterer.scattered);
+        std::mem::swap(&mut wave.paths.queue, &mut scatterer.buffers.scattered);
         result
     });
     wave.scatterer = Some(scatterer);
@@ -286,10 +298,10 @@ fn find(wave: &mut CudaWave, scatterer: &mut Scatterer, bounce: u32) -> Result<(
             wave.scene.argument(),
             wave.paths.argument(),
             ScatterBuffers {
-                live: scatterer.live.as_view_mut(),
-                scattered: scatterer.scattered.as_view_mut(),
-                flags: scatterer.flags.as_view_mut(),
-                survives: scatterer.survives.as_view_mut(),
+                live: scatterer.buffers.live.as_view_mut(),
+                scattered: scatterer.buffers.scattered.as_view_mut(),
+                flags: scatterer.buffers.flags.as_view_mut(),
+                survives: scatterer.buffers.survives.as_view_mut(),
             },
             bounce,
             wave.counts.slice(entries.clone()),
@@ -298,8 +310,11 @@ fn find(wave: &mut CudaWave, scatterer: &mut Scatterer, bounce: u32) -> Result<(
     let (paths, scattered) = (..wave.span.path_count as usize, counts::scattered(bounce));
     wave.compactor.compact(
         &wave.stream,
-        (wave.paths.queue.slice(paths), scatterer.flags.slice(paths)),
-        scatterer.scattered.slice_mut(paths),
+        (
+            wave.paths.queue.slice(paths),
+            scatterer.buffers.flags.slice(paths),
+        ),
+        scatterer.buffers.scattered.slice_mut(paths),
         &mut wave.counts,
         (entries, scattered),
     )
@@ -316,7 +331,7 @@ fn scatter_found(wave: &mut CudaWave, scatterer: &mut Scatterer, bounce: u32) ->
         (
             wave.scene.argument(),
             wave.paths.argument(),
-            scatterer.survives.as_view_mut(),
+            scatterer.buffers.survives.as_view_mut(),
             bounce,
             counted.slice(entries.clone()),
             u32::from(bounce < wave.max_bounces),
@@ -340,17 +355,17 @@ fn rejoin_on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         grid,
         (
             wave.paths.argument(),
-            scatterer.survives.as_view_mut(),
+            scatterer.buffers.survives.as_view_mut(),
             wave.counts.slice(hits),
         ),
     )?;
-    std::mem::swap(&mut wave.paths.queue, &mut scatterer.live);
+    std::mem::swap(&mut wave.paths.queue, &mut scatterer.buffers.live);
     scatterer.rejoin.launch(
         &wave.stream,
         grid,
         (
             wave.paths.argument(),
-            scatterer.survives.as_view(),
+            scatterer.buffers.survives.as_view(),
             wave.counts.slice(rays),
         ),
     )?;

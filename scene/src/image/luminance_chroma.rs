@@ -41,7 +41,7 @@ const READ: [Compression; 6] = [
     Compression::PXR24,
 ];
 
-/// What the header of a file says.
+/// The properties of an image that the header of its file contains.
 struct Description {
     channels: Vec<ChannelDescription>,
     compression: Compression,

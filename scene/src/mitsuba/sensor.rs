@@ -177,8 +177,8 @@ fn crop_of(film: &Object, width: f64, height: f64) -> Option<Crop> {
     })
 }
 
-/// Returns the tangent of half the horizontal angle of view of a camera or a projector, from `fov` or else from `focal_length`. Fails if the angle
-/// is not between 0 and 180 degrees, or the focal length is not above 0.
+/// Returns the tangent of half the horizontal angle of view of a camera or a projector, from `fov` or else from
+/// `focal_length`. Fails if the angle is not between 0 and 180 degrees, or the focal length is not above 0.
 pub(super) fn half_width(sensor: &Object, aspect_ratio: f64) -> Result<f64, String> {
     let diagonal = (1.0 + 1.0 / (aspect_ratio * aspect_ratio)).sqrt();
     let Some(fov) = sensor.value("fov").and_then(Value::number) else {

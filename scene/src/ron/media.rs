@@ -3,6 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::{
+    parameters::Parameters,
     source::{Object, Raw, SceneSource},
     text::MediumText,
 };
@@ -30,7 +31,7 @@ pub(super) fn fog<'a>(
 }
 
 /// Reads the medium that is `object`. Invalid values are an [`Error::Scene`].
-pub(super) fn medium<'a>(source: &SceneSource<'a>, object: &Object<'a>) -> Result<Medium, Error> {
+fn medium<'a>(source: &SceneSource<'a>, object: &Object<'a>) -> Result<Medium, Error> {
     let written: MediumText = source.parse(object)?;
     let coefficients = |field: &str, raw: Raw| -> Result<Vec3, Error> {
         let expected = "(r, g, b), each from 0 to 1e6 per metre";
@@ -56,4 +57,29 @@ pub(super) fn medium<'a>(source: &SceneSource<'a>, object: &Object<'a>) -> Resul
         absorption,
         anisotropy,
     })
+}
+
+impl<'a> Parameters<'_, '_, 'a> {
+    /// Parses the optional field `medium` of a body, and stores it. Beside the field `absorption`, and on a surface that
+    /// is `thin`, it is an [`Error::Scene`].
+    pub(crate) fn medium(
+        &mut self,
+        raw: Option<Raw<'a>>,
+        absorption: Option<Raw<'a>>,
+        thin: bool,
+    ) -> Result<(), Error> {
+        let Some(raw) = raw else {
+            return Ok(());
+        };
+        let problem = match (absorption, thin) {
+            (Some(_), _) => "medium: has an `absorption` of its own; remove that of the material",
+            (None, true) => "medium: a thin surface has nothing inside; remove one of them",
+            (None, false) => {
+                let object = Object::new(format!("medium of {}", self.object.name), raw);
+                self.medium = Some(medium(self.source, &object)?);
+                return Ok(());
+            }
+        };
+        Err(self.source.error(self.object, raw, problem))
+    }
 }

@@ -6,7 +6,6 @@ use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
-    media,
     source::{NumberRange, Object, Raw, SceneSource},
     text::{ParameterText, TextureText},
 };
@@ -322,8 +321,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
     /// Parses the roughness fields of a rough conductor or dielectric. `smooth` is the name of its smooth counterpart,
     /// for messages. `alpha` and `alpha_v` are 0.001 to 1 or textures, and `masking` is height-correlated by default.
     /// `energy_compensation` is `true` by default without `alpha_v` and Beckmann's distribution, with which it must not be
-    /// set. Invalid values are
-    /// an [`Error::Scene`].
+    /// set. Invalid values are an [`Error::Scene`].
     pub(crate) fn roughness(
         &mut self,
         smooth: &str,
@@ -421,29 +419,6 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
                 .field(self.object, "absorption", raw, expected, valid)?;
         let transmittance = Vec3::from_array(color.map(|part| part as f32));
         Ok(Absorption::new(transmittance, distance))
-    }
-
-    /// Parses the optional field `medium` of a body, and stores it. Beside `absorption`, whose field is `absorption`, and
-    /// on a surface that is `thin`, it is an [`Error::Scene`].
-    pub(crate) fn medium(
-        &mut self,
-        raw: Option<Raw<'a>>,
-        absorption: Option<Raw<'a>>,
-        thin: bool,
-    ) -> Result<(), Error> {
-        let Some(raw) = raw else {
-            return Ok(());
-        };
-        let problem = match (absorption, thin) {
-            (Some(_), _) => "medium: has an `absorption` of its own; remove that of the material",
-            (None, true) => "medium: a thin surface has nothing inside; remove one of them",
-            (None, false) => {
-                let object = Object::new(format!("medium of {}", self.object.name), raw);
-                self.medium = Some(media::medium(self.source, &object)?);
-                return Ok(());
-            }
-        };
-        Err(self.source.error(self.object, raw, problem))
     }
 
     /// Parses three numbers in the range `extent`. For a texture, stores it as that of `parameter` and returns its
