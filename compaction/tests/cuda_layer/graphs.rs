@@ -5,10 +5,7 @@ use std::sync::Arc;
 use compaction::{
     Count, Error,
     cuda::{self, Graph, InOut, Kernel, Launch, Source, Timeline},
-    cudarc::driver::{
-        CudaContext, CudaSlice, CudaStream,
-        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    },
+    cudarc::driver::{CudaSlice, CudaStream},
     gather::{self, Gather},
     radix_sort::Order,
     reduce::{self, Operator, Reduce},
@@ -137,45 +134,6 @@ pub(crate) fn work_of_others_cannot_be_recorded(gpu: &Gpu) {
     let refused = Graph::record(stream, || cuda::overwrite(stream, &[1], &mut counter));
     assert_error(refused, "an upload cannot be recorded into a graph");
     assert_eq!(cuda::download(stream, &counter).unwrap(), [0]);
-}
-
-/// cudarc's events, which it waits for by default, would end a capture.
-pub(crate) fn calls_are_captured_in_contexts_that_track_buffers(gpu: &Gpu) {
-    let tracking = CudaContext::new(0).unwrap();
-    let (stream, other) = (
-        tracking.new_stream().unwrap(),
-        tracking.new_stream().unwrap(),
-    );
-    let (mut graph, mut buffers) = record_selection(gpu, &stream);
-    let Selection {
-        flags,
-        out,
-        selected,
-        workspace,
-    } = &mut buffers;
-    for round in 0..3_u32 {
-        // Uses on other streams are ordered with launches of the graph.
-        other
-            .memcpy_htod(&[1_u8, 1, 1, u8::from(round == 1)], flags)
-            .unwrap();
-        graph
-            .launch(&mut (&mut *flags, &mut *out, &mut *selected, &mut *workspace))
-            .unwrap();
-        let expected = 3 + u32::from(round == 1);
-        assert_eq!(other.clone_dtoh(selected).unwrap(), [expected]);
-    }
-
-    let kernel = count_up(gpu);
-    let mut counter = cuda::zeroed::<u32>(&stream, 1).unwrap();
-    stream
-        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        .unwrap();
-    kernel
-        .launch(&stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
-        .unwrap();
-    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap();
-    graph.unwrap().launch().unwrap();
-    assert_eq!(cuda::download(&stream, &counter).unwrap(), [1]);
 }
 
 pub(crate) fn a_graph_is_given_the_workspace_of_any_operation(gpu: &Gpu) {

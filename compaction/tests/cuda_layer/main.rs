@@ -87,8 +87,7 @@ fn run_tests() {
         }
         gpu "" graphs {
             a_graph_needs_all_its_buffers_at_each_launch, a_graph_keeps_its_kernels_and_marks,
-            work_of_others_cannot_be_recorded, calls_are_captured_in_contexts_that_track_buffers,
-            a_graph_is_given_the_workspace_of_any_operation,
+            work_of_others_cannot_be_recorded, a_graph_is_given_the_workspace_of_any_operation,
             a_graph_names_the_buffers_of_own_kernels,
         }
         gpu "" peer_copy { a_peer_copy_within_a_gpu_arrives }
