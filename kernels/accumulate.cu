@@ -10,7 +10,7 @@ extern "C" __global__ void accumulate(PathBuffers paths, DeviceFilm film, u64 *b
     u32 path_count = paths.span->path_count;
     bool exists = path < path_count;
     if (!exists) path = path_count - 1;
-    u32 pixel = pixel_and_sample(*paths.span, paths.list, path).pixel;
+    PixelSample place = pixel_and_sample(*paths.span, paths.list, path);
     Vec3 sample = paths.radiances[path].rgb;
-    add_sample_per_lane(film, lanes_per_pixel(*paths.span), exists, pixel, sample, paths.span->listed != 0);
+    add_sample_per_lane(film, lanes_per_pixel(*paths.span), exists, place, sample, paths.span->listed != 0);
 }

@@ -86,8 +86,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)
     bool exists = path < span.path_count;
     Vec3 sample = {0.0f, 0.0f, 0.0f};
     if (exists) sample = trace_path(scene, camera, span, list, max_bounces, path, {block_counts, counts});
-    u32 pixel = pixel_and_sample(span, list, exists ? path : span.path_count - 1).pixel;
-    add_sample_per_lane(film, lanes_per_pixel(span), exists, pixel, sample, span.listed != 0);
+    PixelSample place = pixel_and_sample(span, list, exists ? path : span.path_count - 1);
+    add_sample_per_lane(film, lanes_per_pixel(span), exists, place, sample, span.listed != 0);
     __syncthreads();
     for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {
         if (block_counts[place] != 0) atomicAdd(counts + place, block_counts[place]);

@@ -1,5 +1,6 @@
 // The film: sums of samples in fixed point. Twin: src/film/mod.rs.
 #include "math.cuh"
+#include "sampler.cuh"
 
 // A NaN fails every comparison.
 inline bool is_valid_sample(Vec3 sample) {
@@ -8,6 +9,17 @@ inline bool is_valid_sample(Vec3 sample) {
 }
 
 inline u64 fixed_point(f32 value) { return (u64)(value * SCALE); }
+
+// Multiples of the golden ratio: the errors of successive samples cancel.
+inline u32 rounding_bits(u32 pixel, u32 sample) { return hash(pixel) + sample * 0x9e3779b9u; }
+
+// Adds one unit with the lost fraction as its probability.
+inline u64 rounded_sample(f32 value, u32 rounding_bits) {
+    u64 whole = fixed_point(value);
+    // Exact: a value of 2^24 units or more has no fraction.
+    f32 fraction = value * SCALE - (f32)whole;
+    return whole + (fraction > unit(rounding_bits) ? 1 : 0);
+}
 
 inline f32 mean(u64 sum, u32 samples) {
     if (samples == 0) return 0.0f;

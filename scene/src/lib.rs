@@ -55,7 +55,8 @@
 //! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles, spheres and instances in all | required |
 //!
 //! A film accepts samples below 2²⁴, and sums of at most 2³⁰ per pixel and channel. Therefore each visible radiance
-//! must be below 2²⁴, and its product with `spp` must be at most 2³⁰.
+//! must be below 2²⁴, and its product with `spp` must be at most 2³⁰. A film stores multiples of 2⁻³² (2.3e-10). Samples are
+//! rounded up or down so that their mean is right: the mean of a pixel is off by at most some 1e-9 / `spp`.
 //!
 //! `fog` scatters and absorbs light on its way. `scattering` and `absorption` are coefficients per metre and channel, 0 to
 //! 1e6: light of a channel goes 1 / (scattering + absorption) metres on average. `absorption` is 0 by default.

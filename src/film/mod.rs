@@ -1,6 +1,7 @@
 //! The film: sums of samples in fixed point, and the `picture` that it becomes. Twin: `kernels/shared/film.cuh`.
 //!
-//! Integer addition is associative, so the film's bits do not depend on the order in which samples are added.
+//! Integer addition is associative, so the film's bits do not depend on the order in which samples are added. Samples are
+//! rounded up or down at random, with the right mean, so that light far below one unit of the film is not lost.
 
 pub mod picture;
 
@@ -13,7 +14,10 @@ use glam::Vec3;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::scene::memory::{self, MemoryError};
+use crate::{
+    sampler::{hash, unit},
+    scene::memory::{self, MemoryError},
+};
 
 /// Scale of the film's fixed-point sums: a radiance of 1 is 2³² units.
 pub const SCALE: f32 = 4_294_967_296.0;
@@ -33,6 +37,23 @@ pub fn is_valid_sample(sample: Vec3) -> bool {
 #[inline]
 pub fn fixed_point(value: f32) -> u64 {
     (value * SCALE) as u64
+}
+
+/// Returns the bits that decide how a sample of a pixel is rounded, see [`rounded_sample`]. Those of successive samples
+/// are multiples of the golden ratio, so that their errors cancel.
+#[inline]
+pub fn rounding_bits(pixel: u32, sample: u32) -> u32 {
+    hash(pixel).wrapping_add(sample.wrapping_mul(0x9e37_79b9))
+}
+
+/// Converts one channel of an accepted sample to fixed point like [`fixed_point`], and adds one unit with the lost
+/// fraction as its probability.
+#[inline]
+pub fn rounded_sample(value: f32, rounding_bits: u32) -> u64 {
+    let whole = fixed_point(value);
+    // Exact: a value of 2^24 units or more has no fraction.
+    let fraction = value * SCALE - whole as f32;
+    whole + u64::from(fraction > unit(rounding_bits))
 }
 
 /// Returns the mean radiance of one channel of a pixel, from its fixed-point sum and number of samples; 0 without
@@ -139,19 +160,19 @@ impl Film {
     }
 
     /// Adds one sample to a pixel, see [`Film::add_samples`].
-    pub fn add_sample(&self, pixel: u32, sample: Vec3) {
-        self.add_samples([(pixel, sample)].into_iter());
+    pub fn add_sample(&self, pixel: u32, number: u32, sample: Vec3) {
+        self.add_samples([(pixel, number, sample)].into_iter());
     }
 
-    /// Adds samples to pixels, given by their row-major indices. Samples that the film rejects are only counted. If the
-    /// film counts the samples of each pixel, rejected ones are included.
+    /// Adds samples, given by the row-major indices of their pixels and their numbers within the pixel. Samples that the
+    /// film rejects are only counted. If the film counts the samples of each pixel, rejected ones are included.
     ///
     /// Other threads may add samples at the same time. The iterator must not add samples to the same film, because the
     /// lock of a pixel can be held while it runs.
-    pub fn add_samples(&self, samples: impl Iterator<Item = (u32, Vec3)>) {
+    pub fn add_samples(&self, samples: impl Iterator<Item = (u32, u32, Vec3)>) {
         let sample_counts = self.sample_counts();
         let mut held: Option<(usize, MutexGuard<()>)> = None;
-        for (pixel, sample) in samples {
+        for (pixel, number, sample) in samples {
             let needed = Film::lock_of(pixel);
             if held.as_ref().is_none_or(|&(lock, _)| lock != needed) {
                 // A thread never waits for one lock while it holds another.
@@ -168,8 +189,9 @@ impl Film {
                 continue;
             }
             let first = 3 * pixel as usize;
+            let bits = rounding_bits(pixel, number);
             for (sum, value) in self.sums[first..first + 3].iter().zip(sample.to_array()) {
-                let new = sum.load(Relaxed).wrapping_add(fixed_point(value));
+                let new = sum.load(Relaxed).wrapping_add(rounded_sample(value, bits));
                 sum.store(new, Relaxed);
             }
         }

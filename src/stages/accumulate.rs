@@ -2,7 +2,7 @@
 //!
 //! Reads: the span, the list of rendered pixels, and the radiances of the paths. Writes: the film's sums, its number of
 //! rejected samples, and, in adaptive renders, the sample counts of the pixels.
-//! Method: each sample is converted to fixed point as a whole and added. On CUDA, the samples of a pixel have adjacent
+//! Method: each sample is rounded to fixed point as a whole and added. On CUDA, the samples of a pixel have adjacent
 //! lanes of a warp if they form a whole group, see [`scheduled_pair`](crate::path::scheduled_pair). Their sum is then
 //! added to the film with one atomic operation per channel. Integer addition is associative, so that the order of the
 //! samples has no effect.
@@ -35,7 +35,7 @@ pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
 /// Adds the radiances of a wave's paths to the film.
 pub(super) fn add_to_film(wave: &CpuWave) {
     let paths = wave.pairs.iter().zip(&wave.radiances);
-    let samples = paths.map(|(&(pixel, _), radiance)| (pixel, radiance.rgb));
+    let samples = paths.map(|(&(pixel, number), radiance)| (pixel, number, radiance.rgb));
     let path_count = wave.span.path_count as usize;
     wave.film.add_samples(samples.take(path_count));
 }

@@ -131,9 +131,9 @@ fn a_black_picture_names_its_cause() {
             "nothing in the scene emits light; give it a light",
         ),
         (
-            format!("sky: (1e-9, 1e-9, 1e-9), {dark}"),
-            "its light is too dim for the film: the largest radiance of 17472 paths is 1.0e-9, and the film stores \
-             multiples of 2.3e-10; make the lights 1e9 times as bright",
+            format!("sky: (1e-10, 1e-10, 1e-10), {dark}"),
+            "its light is too dim for the film: the largest radiance of 17472 paths is 1.0e-10, and the film stores \
+             multiples of 2.3e-10; make the lights 1e10 times as bright",
         ),
         (
             format!("sky: (1e-6, 1e-6, 1e-6), {dark}"),

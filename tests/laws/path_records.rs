@@ -1,7 +1,7 @@
 //! Path records: the recorded paths are those that the render traced.
 
 use raysieve::{
-    film::fixed_point,
+    film::{rounded_sample, rounding_bits},
     inspect::path_record::{End, Inspector, PathRecord},
     render::stats::BounceStats,
 };
@@ -31,8 +31,9 @@ fn path_records_add_up_to_the_film_and_its_counts() {
                 assert_eq!(record.sample, sample, "{name}");
                 assert!(!record.rejected, "{name}: {record:?}");
                 let channels = &mut sums[3 * pixel as usize..][..3];
+                let bits = rounding_bits(pixel, sample);
                 for (sum, value) in channels.iter_mut().zip(record.radiance.to_array()) {
-                    *sum += fixed_point(value);
+                    *sum += rounded_sample(value, bits);
                 }
                 count(&mut rows, &record);
                 // The last vertex of a path that scatters `n` times has the index `n` - 1.

@@ -37,6 +37,26 @@ fn a_ground_of_any_size_does_not_shade_itself() {
     }
 }
 
+/// Checks radiances of many, one and a seventh of the units in which the film stores light.
+#[test]
+fn dim_light_has_the_right_mean() {
+    for radiance in [1e-8, 2.3e-10, 3.2e-11] {
+        let scene = scene(&format!(
+            r#"(
+                size: (32, 32), spp: 256, max_bounces: 1,
+                camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 1),
+                lights: [Point(position: (0, 0, 1e5), intensity: ({0}, {0}, {0}))],
+                materials: {{ "white": Diffuse(albedo: (1, 1, 1)) }},
+                objects: [Quad(corner: (-50, -50, 0), edge_u: (100, 0, 0), edge_v: (0, 100, 0), material: "white")],
+            )"#,
+            radiance * std::f64::consts::PI * 1e10,
+        ));
+        let (picture, _) = render(&scene, &on_cpu());
+        let mean = mean(&picture).x;
+        assert!((mean / radiance - 1.0).abs() < 0.003, "{radiance}: {mean}");
+    }
+}
+
 /// Checks rooms with a mirror ball, whose walls emit 1 and reflect half, so that the radiance is 2.
 #[test]
 fn a_closed_furnace_has_the_same_radiance_at_every_scale() {

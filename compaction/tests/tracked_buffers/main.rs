@@ -44,7 +44,14 @@ fn graphs_are_ordered_with_other_streams(
     let mut selected = cuda::zeroed::<u32>(stream, 1).unwrap();
     let mut workspace = Workspace::with_capacity(stream, 4).unwrap();
     let mut graph = Graph::record(stream, || {
-        select.indices(stream, &flags, Count::All, &mut out, &mut selected, &mut workspace)
+        select.indices(
+            stream,
+            &flags,
+            Count::All,
+            &mut out,
+            &mut selected,
+            &mut workspace,
+        )
     })
     .unwrap();
     for round in 0..3_u32 {

@@ -27,8 +27,8 @@ const MAX_BOUNCES: u32 = 128;
 const DIRECTIONS: u32 = 1024;
 /// Radiance below which a picture without exposure shows black: half a step of 8 bits in sRGB.
 const BLACK: f32 = 0.5 / 255.0 / 12.92;
-/// Radiance that a film stores with an error of up to 6 %, because it is 16 of the film's units.
-const COARSE: f32 = 16.0 / SCALE;
+/// Radiance of one unit of the film: the sum of a pixel's samples is stored with an error of a few units.
+const COARSE: f32 = 1.0 / SCALE;
 /// Radiance that is bright enough for a proposed exposure, or a proposed factor for the lights.
 const BRIGHT: f32 = 0.5;
 
@@ -77,7 +77,7 @@ pub(super) fn note(scene: &Scene, render_scene: &RenderScene, camera: &Camera) -
         format!(
             "its light is too dim for the film: the largest radiance of {paths} paths is {brightest:.1e}, and the film stores multiples of {:.1e}; \
              make the lights 1e{factor} times as bright",
-            1.0 / SCALE
+            COARSE
         )
     } else if brightest > 0.0 {
         let stops = (BRIGHT / (brightest * gain)).log2().ceil();

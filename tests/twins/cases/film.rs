@@ -1,7 +1,9 @@
 //! Cases of the film.
 
 use glam::Vec3;
-use raysieve::film::{SAMPLE_LIMIT, fixed_point, is_valid_sample, mean, samples_of};
+use raysieve::film::{
+    SAMPLE_LIMIT, fixed_point, is_valid_sample, mean, rounded_sample, rounding_bits, samples_of,
+};
 
 use super::{Case, twin};
 
@@ -20,6 +22,22 @@ pub(super) fn cases() -> Vec<Case> {
                 }
             },
             |value: f32| fixed_point(value)
+        ),
+        twin!("film", "rounding_bits", |pixel: u32, sample: u32| {
+            rounding_bits(pixel, sample)
+        }),
+        // Only for samples that the film accepts; half of them have a fraction.
+        twin!(
+            ("film", "rounded_sample", "rounded_sample"),
+            |inputs| loop {
+                let value: f32 = inputs.draw();
+                if (0.0..SAMPLE_LIMIT).contains(&value) {
+                    let bits: u32 = inputs.draw();
+                    let small = (bits >> 8) as f32 / 16_777_216.0 / 256.0;
+                    break (if bits & 1 == 0 { value } else { small }, inputs.draw());
+                }
+            },
+            |value: f32, rounding_bits: u32| rounded_sample(value, rounding_bits)
         ),
         twin!("film", "mean", |sum: u64, samples: u32| mean(sum, samples)),
         twin!(
