@@ -347,6 +347,47 @@ fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
     }
 }
 
+/// Bounds the light that is lost where few paths find it: behind glass, whose caustics most pixels meet rarely.
+#[test]
+fn rare_light_is_hardly_lost() {
+    let size = (32, 24);
+    let light_of = |spp, noise, seed| {
+        let mut scene = Scene::load(Path::new("scenes/caustics.ron")).unwrap();
+        scene.set_size(size);
+        (scene.spp, scene.seed) = (spp, seed);
+        let settings = Settings {
+            backend: BackendChoice::Cpu,
+            ..Settings::default()
+        };
+        let mut renderer = Renderer::new(&scene, &settings).unwrap();
+        renderer.set_noise(noise).unwrap();
+        while renderer.advance().unwrap() {}
+        let samples = renderer.stats().paths as f64 / f64::from(size.0 * size.1);
+        let pixels = renderer.picture().unwrap().pixels;
+        (
+            pixels
+                .iter()
+                .map(|pixel| f64::from(pixel.x + pixel.y + pixel.z))
+                .sum::<f64>(),
+            samples,
+        )
+    };
+    let (truth, _) = light_of(8192, None, 99);
+    let shown: Vec<(f64, f64)> = (1..=4)
+        .map(|seed| light_of(4096, Some(0.1), seed))
+        .collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| shown.iter().map(of).sum::<f64>() / shown.len() as f64;
+    let lost = 1.0 - mean(|of| of.0) / truth;
+    let samples = mean(|of| of.1);
+    println!(
+        "{:.2} % of the light is lost with {samples:.0} samples per pixel",
+        100.0 * lost
+    );
+    // Without a look at the neighboring pixels, 2.5 % were lost.
+    assert!((-0.005..0.0125).contains(&lost), "{lost}");
+    assert!(samples < 2048.0, "{samples}");
+}
+
 /// Number of renders of each kind, each with its own seed.
 const SEEDS: u32 = 32;
 
@@ -379,7 +420,7 @@ fn progress_to_a_noise_target_is_steady_and_realistic() {
     let all = renderer.finish().unwrap().paths as f64;
     assert!(history.len() > 20, "{history:?}");
     for pair in history.windows(2) {
-        assert!(pair[1].0 > pair[0].0 - 0.05, "{history:?}");
+        assert!(pair[1].0 > pair[0].0 - 0.07, "{history:?}");
     }
     for (progress, paths) in &history {
         let ratio = progress / (paths / all);

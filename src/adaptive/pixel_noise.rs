@@ -4,7 +4,8 @@
 //! A pixel gets its samples in rounds. The difference between a round's mean and the mean before it estimates the
 //! variance of a sample (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983); the
 //! estimates of recent rounds are averaged. Samples are stratified over a round, so the estimate is below the variance
-//! of independent samples, as is the mean's error.
+//! of independent samples, as is the mean's error. A pixel that has not yet met its rare bright paths looks calm, so the
+//! errors of the other pixels of its tile count, too.
 
 use compaction::shared;
 use glam::Vec3;
@@ -71,10 +72,14 @@ shared! {
         pub after: u32,
         /// Maximum number of samples per pixel.
         pub limit: u32,
+        /// Width of the picture in pixels.
+        pub width: u32,
+        /// Height of the picture in pixels.
+        pub height: u32,
     }
 }
 
-/// Returns a pixel's statistics after a round.
+/// Returns a pixel's variance and error after a round; the number of converged rounds stays.
 ///
 /// `earlier` is its mean before the round, `added` the mean of the round's samples, and `mean` the mean of all samples.
 /// The first round gives no estimate: the error is then 1.
@@ -95,25 +100,33 @@ pub fn after_round(
         };
     }
     let (before, after) = (round.before as f32, round.after as f32);
-    let rounds = round.number as f32;
     let apart = added - earlier;
     let found = dot(apart, apart) * (before * (after - before) / after);
-    let variance =
-        pixel.variance + (found - pixel.variance) * (1.0 / min_f32(rounds, AVERAGED_ROUNDS));
+    let weight = 1.0 / min_f32(round.number as f32, AVERAGED_ROUNDS);
+    let variance = pixel.variance + (found - pixel.variance) * weight;
     let light = mean.x + mean.y + mean.z + round.brightness_offset;
     // The worst case is errors that are correlated between channels: three times one of them.
     let error = MEAN_ABSOLUTE_DEVIATION * (3.0 * variance / after).sqrt() / light;
-    let unseen = UNSEEN / after;
-    let error_bound = (error * error + unseen * unseen).sqrt() * (1.0 + CAUTION / rounds);
-    let meets_goal = error_bound <= round.noise;
     PixelNoise {
         variance,
         error,
-        converged_rounds: if meets_goal {
-            pixel.converged_rounds + 1
-        } else {
-            0
-        },
+        converged_rounds: pixel.converged_rounds,
+    }
+}
+
+/// Returns the number of consecutive rounds that found a pixel converged, after a round.
+///
+/// `tile_error` is the root mean square of the errors of the pixels of its tile. The first round finds none converged.
+#[inline]
+pub fn converged_rounds(pixel: &PixelNoise, round: &ConvergenceTest, tile_error: f32) -> u32 {
+    let error = max_f32(pixel.error, tile_error);
+    let unseen = UNSEEN / round.after as f32;
+    let caution = 1.0 + CAUTION / round.number as f32;
+    let meets_goal = (error * error + unseen * unseen).sqrt() * caution <= round.noise;
+    if meets_goal && round.number > 0 {
+        pixel.converged_rounds + 1
+    } else {
+        0
     }
 }
 
@@ -133,11 +146,12 @@ pub fn error_units(error: f32) -> u64 {
 /// Estimates how many more samples a pixel needs until it has converged, up to the limit.
 ///
 /// It assumes the safety factor of twice the rounds so far, and includes the rounds that must confirm convergence.
+/// `tile_error` is that of [`converged_rounds`].
 #[inline]
-pub fn samples_to_go(pixel: &PixelNoise, round: &ConvergenceTest) -> u64 {
+pub fn samples_to_go(pixel: &PixelNoise, round: &ConvergenceTest, tile_error: f32) -> u64 {
     let (before, after) = (round.before as f32, round.after as f32);
     let cautious = 1.0 + CAUTION / (2.0 * round.number as f32);
-    let times = pixel.error * cautious / round.noise;
+    let times = max_f32(pixel.error, tile_error) * cautious / round.noise;
     let wanted = max_f32(after * (times * times), UNSEEN * cautious / round.noise);
     let again = if pixel.converged_rounds < CONVERGED_ROUNDS {
         (CONVERGED_ROUNDS - pixel.converged_rounds) as f32

@@ -2,7 +2,11 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::adaptive::pixel_noise::{PixelNoise, has_converged};
+use crate::{
+    adaptive::pixel_noise::{ConvergenceTest, MAX_ERROR, PixelNoise, has_converged},
+    math::min_f32,
+    path::TILE,
+};
 
 /// Sample counts and noise statistics of all pixels, in row-major order from the top.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +50,23 @@ impl PixelStats {
         }
         format!("{:032x}", hash.digest128())
     }
+}
+
+/// Returns the root mean square of the errors of the pixels of a pixel's tile, summed row by row.
+pub(crate) fn tile_error(round: &ConvergenceTest, pixel_noise: &[PixelNoise], pixel: u32) -> f32 {
+    let (left, top) = (
+        pixel % round.width / TILE * TILE,
+        pixel / round.width / TILE * TILE,
+    );
+    let (mut sum, mut count) = (0.0, 0);
+    for y in top..round.height.min(top + TILE) {
+        for x in left..round.width.min(left + TILE) {
+            let error = min_f32(pixel_noise[(y * round.width + x) as usize].error, MAX_ERROR);
+            sum += error * error;
+            count += 1;
+        }
+    }
+    (sum / count as f32).sqrt()
 }
 
 /// Returns the words in little-endian byte order; `convert` converts one.

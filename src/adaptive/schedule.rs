@@ -11,7 +11,7 @@ use std::{fmt, ops::RangeInclusive};
 use crate::{
     adaptive::{
         pixel_noise::{ConvergenceTest, ERROR_UNITS, error_units, has_converged, samples_to_go},
-        pixel_stats::PixelStats,
+        pixel_stats::{PixelStats, tile_error},
     },
     path::TILE,
 };
@@ -82,6 +82,8 @@ pub(crate) struct Schedule {
     pub(crate) goal: Option<ConvergenceGoal>,
     /// Maximum number of samples per pixel.
     limit: u32,
+    /// Width and height of the picture in pixels.
+    size: (u32, u32),
     /// Number of pixels that are rendered.
     pixel_count: u32,
     /// Number of the round in progress, from 0.
@@ -135,11 +137,18 @@ pub fn in_tiles((width, height): (u32, u32)) -> Vec<u32> {
 }
 
 impl Schedule {
-    /// Returns the schedule of a render of `pixel_count` pixels without samples, each of which gets at most `limit`.
-    pub(crate) fn new(goal: Option<ConvergenceGoal>, limit: u32, pixel_count: u32) -> Schedule {
+    /// Returns the schedule of a render of `pixel_count` pixels of a picture of this size, without samples. Each of them
+    /// gets at most `limit`.
+    pub(crate) fn new(
+        goal: Option<ConvergenceGoal>,
+        limit: u32,
+        size: (u32, u32),
+        pixel_count: u32,
+    ) -> Schedule {
         Schedule {
             goal,
             limit,
+            size,
             pixel_count,
             number: 0,
             listed: pixel_count,
@@ -164,10 +173,9 @@ impl Schedule {
             ..self
         };
         let round = rounds.last_round();
-        for (noise, &taken) in pixel_stats
-            .pixel_noise
-            .iter()
-            .zip(&pixel_stats.sample_counts)
+        let pixel_noise = &pixel_stats.pixel_noise;
+        for (pixel, (noise, &taken)) in
+            (0..).zip(pixel_noise.iter().zip(&pixel_stats.sample_counts))
         {
             let error = error_units(noise.error);
             if has_converged(noise) {
@@ -183,7 +191,8 @@ impl Schedule {
                 rounds.left_error += error;
                 rounds.before += before;
                 rounds.done += u64::from(taken).saturating_sub(before);
-                rounds.to_go += samples_to_go(noise, &round);
+                rounds.to_go +=
+                    samples_to_go(noise, &round, tile_error(&round, pixel_noise, pixel));
             }
         }
         if number < 2 {
@@ -277,6 +286,8 @@ impl Schedule {
             before: self.first_sample(),
             after: samples_after(self.number + 1) as u32,
             limit: self.limit,
+            width: self.size.0,
+            height: self.size.1,
         }
     }
 
@@ -314,10 +325,12 @@ impl Schedule {
         self.limit = limit;
         self.to_go = if self.has_error() && self.goal.is_some() {
             let round = self.last_round();
-            let noise = list
-                .iter()
-                .map(|&pixel| &pixel_stats.pixel_noise[pixel as usize]);
-            noise.map(|noise| samples_to_go(noise, &round)).sum()
+            let pixel_noise = &pixel_stats.pixel_noise;
+            let to_go = list.iter().map(|&pixel| {
+                let around = tile_error(&round, pixel_noise, pixel);
+                samples_to_go(&pixel_noise[pixel as usize], &round, around)
+            });
+            to_go.sum()
         } else {
             self.all_to_go()
         };

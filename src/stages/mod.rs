@@ -55,8 +55,8 @@ pub use shadow::shadow;
 pub use sort_hits::{HitSorter, sort_hits};
 pub use test_convergence::test_convergence;
 pub(crate) use test_convergence::{
-    Arguments as ConvergenceArguments, TALLY_LEN, source as test_convergence_source,
-    test_convergence_on_cuda,
+    Arguments as ConvergenceArguments, EstimateArguments, TALLY_LEN,
+    source as test_convergence_source, test_convergence_on_cuda,
 };
 
 use crate::{Error, device::kernel_variant::KernelVariant};

@@ -3,8 +3,9 @@
 //! Reads: the film's sums, the sums at the previous test, and the list of pixels that the round sampled. Writes: the
 //! noise of those pixels, their sums for the next test, and the list of pixels that need more samples, in the same
 //! order.
-//! Method: [`after_round`] compares the round's mean with the mean before it. A pixel's result depends on its own
-//! samples alone, so that the film does not depend on the devices. The list is compacted by stream compaction.
+//! Method: [`after_round`] compares the round's mean with the mean before it, and [`converged_rounds`] tests the error
+//! together with those of the pixel's tile. So whatever renders some pixels of a tile renders all of them. The list is
+//! compacted by stream compaction.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -25,8 +26,10 @@ use crate::{
     Error,
     adaptive::{
         pixel_noise::{
-            ConvergenceTest, PixelNoise, after_round, error_units, has_converged, samples_to_go,
+            ConvergenceTest, PixelNoise, after_round, converged_rounds, error_units, has_converged,
+            samples_to_go,
         },
+        pixel_stats::tile_error,
         schedule::RoundResult,
     },
     device::kernels::{BLOCK_THREADS, stage},
@@ -77,7 +80,7 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
     };
     let list = &*wave.list;
     let sums = &wave.film.sums;
-    let test = |&pixel: &u32| {
+    let estimate = |&pixel: &u32| {
         let first = 3 * pixel as usize;
         let sums = [0, 1, 2].map(|channel| sums[first + channel].load(Relaxed));
         let (mut mean_before, mut mean_of_round) = (Vec3::ZERO, Vec3::ZERO);
@@ -93,19 +96,33 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
         let noise = after_round(noise_before, round, mean_before, mean_of_round, mean_after);
         (sums, noise)
     };
-    let results: Vec<([u64; 3], PixelNoise)> = list.par_iter().map(test).collect();
-    let mut tally = [0; TALLY_LEN];
-    let mut flags = vec![0; list.len()];
-    for ((&pixel, (sums, noise)), flag) in list.iter().zip(results).zip(&mut flags) {
+    let estimates: Vec<([u64; 3], PixelNoise)> = list.par_iter().map(estimate).collect();
+    for (&pixel, (sums, noise)) in list.iter().zip(estimates) {
         let pixel = pixel as usize;
         pixel_stats.sums_at_test[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
         pixel_stats.pixel_noise[pixel] = noise;
+    }
+    let test = |&pixel: &u32| {
+        let noise = pixel_stats.pixel_noise[pixel as usize];
+        let around = tile_error(round, &pixel_stats.pixel_noise, pixel);
+        let converged_rounds = converged_rounds(&noise, round, around);
+        let noise = PixelNoise {
+            converged_rounds,
+            ..noise
+        };
+        (noise, samples_to_go(&noise, round, around))
+    };
+    let results: Vec<(PixelNoise, u64)> = list.par_iter().map(test).collect();
+    let mut tally = [0; TALLY_LEN];
+    let mut flags = vec![0; list.len()];
+    for ((&pixel, (noise, to_go)), flag) in list.iter().zip(results).zip(&mut flags) {
+        pixel_stats.pixel_noise[pixel as usize] = noise;
         if has_converged(&noise) {
             tally[CONVERGED_ERROR] += error_units(noise.error);
         } else {
             *flag = 1;
             tally[UNCONVERGED_ERROR] += error_units(noise.error);
-            tally[SAMPLES_TO_GO] += samples_to_go(&noise, round);
+            tally[SAMPLES_TO_GO] += to_go;
         }
     }
     let mut unconverged = vec![0; list.len()];
@@ -115,26 +132,36 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
     Ok(RoundResult::new(count, &tally))
 }
 
-/// Parameters of the kernel: the test, the length of the list, the list, the film's sums, the sums at the previous
-/// test, the noise of each pixel, a flag for each list entry (1 if its pixel needs more samples), and the tally.
-pub(crate) type Arguments = (
+/// Parameters of the first kernel: the test, the length of the list, the list, the film's sums, the sums at the previous
+/// test, and the noise of each pixel.
+pub(crate) type EstimateArguments = (
     ConvergenceTest,
     u32,
     In<u32>,
     In<u64>,
     InOut<u64>,
     InOut<PixelNoise>,
+);
+
+/// Parameters of the second kernel: the test, the length of the list, the list, the noise of each pixel, a flag for each
+/// list entry (1 if its pixel needs more samples), and the tally.
+pub(crate) type Arguments = (
+    ConvergenceTest,
+    u32,
+    In<u32>,
+    InOut<PixelNoise>,
     InOut<u8>,
     InOut<u64>,
 );
 
-/// Returns the source of the kernel `test_convergence`.
+/// Returns the source of the kernels `estimate_noise` and `test_convergence`.
 pub(crate) fn source() -> Source {
     stage::<Arguments>(
         "kernels/test_convergence.cu",
         include_str!("../../kernels/test_convergence.cu"),
         "test_convergence",
     )
+    .kernel::<EstimateArguments>("estimate_noise")
     .constant("TALLY_LEN", TALLY_LEN as u32)
     .constant("CONVERGED_ERROR", CONVERGED_ERROR as u32)
     .constant("UNCONVERGED_ERROR", UNCONVERGED_ERROR as u32)
@@ -168,7 +195,7 @@ pub(crate) fn test_convergence_on_cuda(
     clear(stream, &mut rounds.tally)?;
     let listed = rounds.listed;
     let pixels = ..listed as usize;
-    rounds.test_convergence.launch(
+    rounds.estimate_noise.launch(
         stream,
         Launch::covering(listed, BLOCK_THREADS),
         (
@@ -177,6 +204,16 @@ pub(crate) fn test_convergence_on_cuda(
             list.as_view(),
             sums,
             rounds.sums_at_test.as_view_mut(),
+            rounds.pixel_noise.as_view_mut(),
+        ),
+    )?;
+    rounds.test_convergence.launch(
+        stream,
+        Launch::covering(listed, BLOCK_THREADS),
+        (
+            *round,
+            listed,
+            list.as_view(),
             rounds.pixel_noise.as_view_mut(),
             rounds.flags.as_view_mut(),
             rounds.tally.as_view_mut(),

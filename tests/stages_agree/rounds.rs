@@ -177,7 +177,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
         let (mut cpu, mut other) = (Cpu::new(&setting, 1), machine(&setting));
         for round in ROUNDS {
             for is_wild in [false, true] {
-                let case = case(&mut random, size.0 * size.1, round, is_wild);
+                let case = case(&mut random, size, round, is_wild);
                 let (ours, theirs) = (cpu.test_convergence(&case), other.test_convergence(&case));
                 let (known, found) = (
                     &ours.pixel_stats.pixel_noise,
@@ -220,7 +220,7 @@ pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTe
         let setting = setting(&scene, size.0, size.1);
         let (mut cpu, mut other) = (Cpu::new(&setting, 1), machine(&setting));
         for is_wild in [false, true] {
-            let case = case(&mut random, size.0 * size.1, ROUNDS[3], is_wild);
+            let case = case(&mut random, size, ROUNDS[3], is_wild);
             let ours = cpu.denoise(&case.sums, &case.pixel_stats);
             let theirs = other.denoise(&case.sums, &case.pixel_stats);
             let found = first_difference("channel", "preview", &ours, &theirs);
@@ -236,10 +236,11 @@ pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTe
 /// If `is_wild`, the round covers all pixels, and sums and statistics are arbitrary.
 fn case(
     random: &mut Random,
-    pixel_count: u32,
+    (width, height): (u32, u32),
     (number, before, after): (u32, u32, u32),
     is_wild: bool,
 ) -> Case {
+    let pixel_count = width * height;
     let chance = |random: &mut Random| (random.word() >> 40) as f32 / (1 << 24) as f32;
     let is_listed = |random: &mut Random| is_wild || random.word().is_multiple_of(2);
     let mut pixel_stats = PixelStats::new(pixel_count);
@@ -292,6 +293,8 @@ fn case(
             before,
             after,
             limit: 4096,
+            width,
+            height,
         },
     }
 }

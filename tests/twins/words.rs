@@ -130,7 +130,7 @@ words_of! {
         pick_seed: u32, tiled: u32, log2_samples_together: u32, listed: u32
     }
     PixelNoise { variance: f32, error: f32, converged_rounds: u32 }
-    ConvergenceTest { noise: f32, brightness_offset: f32, number: u32, before: u32, after: u32, limit: u32 }
+    ConvergenceTest { noise: f32, brightness_offset: f32, number: u32, before: u32, after: u32, limit: u32, width: u32, height: u32 }
     Ray { origin: Vec3, pdf: f32, direction: Vec3, from_primitive: u32 }
     Hit { distance: f32, primitive: u32, u: f32, v: f32 }
     ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from_primitive: u32, light: Vec3, to_primitive: u32 }

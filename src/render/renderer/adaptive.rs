@@ -15,6 +15,7 @@ use crate::{
         schedule::{ConvergenceGoal, Schedule, in_tiles},
     },
     backend::{Pixels, Plan, Spans, Stop},
+    path::TILE,
     render::{
         part::{Part, PartHeader, Samples},
         region::Region,
@@ -29,9 +30,9 @@ impl Renderer {
     /// No pixel gets more samples than [`Renderer::samples`] contains. So that dark pixels converge, a hundredth of
     /// white at the scene's exposure is added to a pixel's brightness: see [`ConvergenceGoal`].
     ///
-    /// Stopping early is biased: a pixel that has missed its bright paths seems converged, so that pictures are
-    /// slightly too dark. The bias is less than a tenth of `noise` where light is found often, and more elsewhere
-    /// (docs/experiments/024-*).
+    /// Stopping early is biased: where bright paths are missed, pixels seem converged, so that pictures are slightly too
+    /// dark. Therefore the noise of a whole tile of 8 × 8 pixels counts. The bias is less than a tenth of `noise` where
+    /// light is found often, and more elsewhere (docs/experiments/080-*).
     ///
     /// # Errors
     /// [`Error::Setting`] for another number, or if the samples to render are not the first ones.
@@ -92,7 +93,8 @@ impl Renderer {
 
     /// Restricts the render to the pixels of a region; `None` renders the whole image. Begins again.
     ///
-    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the
+    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none, unless
+    /// they share a tile with one of the region and a noise is asked for. So the
     /// film is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as
     /// a part.
     ///
@@ -141,11 +143,8 @@ impl Renderer {
 
     /// Returns the schedule of the render, before the first sample.
     fn first_round(&self) -> Schedule {
-        let all = self.pixels.count;
-        let count = self
-            .region
-            .map_or(all, |region| region.width * region.height);
-        Schedule::new(self.goal, self.limit(), count)
+        let count = self.list().len() as u32;
+        Schedule::new(self.goal, self.limit(), self.size, count)
     }
 
     /// Begins adaptive sampling on a black film, or ends it if it was active before and is no longer asked for.
@@ -325,20 +324,33 @@ impl Renderer {
         self.record_counts(pixel_stats)
     }
 
-    /// Returns the indices of the pixels to render, ordered tile by tile.
+    /// Returns the indices of the pixels to render, ordered tile by tile. With a goal, the pixels of a tile depend on each
+    /// other, so that those of all tiles that contain a pixel to render are included.
     fn list(&self) -> Vec<u32> {
-        let mut list = in_tiles(self.size);
-        if let Some(region) = self.region {
-            list.retain(|&pixel| region.contains(pixel, self.size.0));
+        let list = in_tiles(self.size);
+        if self.region.is_none() && self.pixels.skipped == 0 {
+            return list;
         }
+        let width = self.size.0;
+        let mut chosen = vec![self.pixels.skipped == 0; list.len()];
         if self.pixels.skipped > 0 {
-            let mut chosen = vec![false; list.len()];
             self.pixels
                 .list()
                 .for_each(|pixel| chosen[pixel as usize] = true);
-            list.retain(|&pixel| chosen[pixel as usize]);
         }
-        list
+        let is_chosen = |&pixel: &u32| {
+            let in_region = self
+                .region
+                .is_none_or(|region| region.contains(pixel, width));
+            in_region && chosen[pixel as usize]
+        };
+        if self.goal.is_none() {
+            return list.into_iter().filter(is_chosen).collect();
+        }
+        let tile = |&pixel: &u32| (pixel % width / TILE, pixel / width / TILE);
+        let tiles = list.chunk_by(|one, next| tile(one) == tile(next));
+        let tiles = tiles.filter(|tile| tile.iter().any(is_chosen));
+        tiles.flatten().copied().collect()
     }
 
     /// Returns the maximum number of samples of a pixel.

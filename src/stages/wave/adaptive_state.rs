@@ -11,12 +11,14 @@ use compaction::{
 use crate::{
     Error,
     adaptive::{pixel_noise::PixelNoise, pixel_stats::PixelStats},
-    stages::{ConvergenceArguments, TALLY_LEN, test_convergence_source},
+    stages::{ConvergenceArguments, EstimateArguments, TALLY_LEN, test_convergence_source},
 };
 
 /// The buffers and kernels of the stage `test_convergence` on a GPU. The film, not this struct, holds the sample counts
 /// of the pixels, and the paths hold the list of pixels.
 pub struct CudaAdaptiveState {
+    /// The kernel that estimates the noise of the pixels before the test.
+    pub(crate) estimate_noise: Kernel<EstimateArguments>,
     /// The kernel that tests the pixels.
     pub(crate) test_convergence: Kernel<ConvergenceArguments>,
     /// The film's fixed-point sums at each pixel's last convergence test, three channels per pixel of the image; 0
@@ -51,10 +53,10 @@ impl CudaAdaptiveState {
         listed: usize,
     ) -> Result<CudaAdaptiveState, Error> {
         let strategy = Strategy::LookBack;
+        let kernels = compiler.load(context, &test_convergence_source())?;
         Ok(CudaAdaptiveState {
-            test_convergence: compiler
-                .load(context, &test_convergence_source())?
-                .kernel("test_convergence")?,
+            estimate_noise: kernels.kernel("estimate_noise")?,
+            test_convergence: kernels.kernel("test_convergence")?,
             sums_at_test: zeroed(stream, 3 * pixel_count)?,
             pixel_noise: zeroed(stream, pixel_count)?,
             flags: zeroed(stream, listed)?,

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use raysieve::adaptive::pixel_noise::{
-    ConvergenceTest, PixelNoise, after_round, error_units, has_converged, samples_to_go,
+    ConvergenceTest, PixelNoise, after_round, converged_rounds, error_units, has_converged,
+    samples_to_go,
 };
 
 use super::{Case, twin};
@@ -18,6 +19,8 @@ fn round(inputs: &mut Inputs) -> ConvergenceTest {
         before,
         after: before + 1 + (inputs.draw::<u32>() >> 2),
         limit: inputs.draw(),
+        width: inputs.draw(),
+        height: inputs.draw(),
     }
 }
 
@@ -42,6 +45,13 @@ pub(super) fn cases() -> Vec<Case> {
             }
         ),
         twin!(
+            ("pixel_noise", "converged_rounds", "converged_rounds"),
+            |inputs| (noise(inputs), round(inputs), inputs.draw()),
+            |noise: PixelNoise, round: ConvergenceTest, tile_error: f32| {
+                converged_rounds(&noise, &round, tile_error)
+            }
+        ),
+        twin!(
             ("pixel_noise", "has_converged", "has_converged"),
             |inputs| (noise(inputs),),
             |noise: PixelNoise| has_converged(&noise)
@@ -54,8 +64,10 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             ("pixel_noise", "samples_to_go", "samples_to_go"),
-            |inputs| (noise(inputs), round(inputs)),
-            |noise: PixelNoise, round: ConvergenceTest| samples_to_go(&noise, &round)
+            |inputs| (noise(inputs), round(inputs), inputs.draw()),
+            |noise: PixelNoise, round: ConvergenceTest, tile_error: f32| {
+                samples_to_go(&noise, &round, tile_error)
+            }
         ),
     ]
 }
