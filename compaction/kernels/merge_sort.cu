@@ -15,6 +15,8 @@
 
 // Whether the comparison has exactly a type that is asked for, without conversions.
 char has_type(bool (*)(Item, Item));
+char has_type(bool (*)(const Item &, Item));
+char has_type(bool (*)(Item, const Item &));
 char has_type(bool (*)(const Item &, const Item &));
 u64 has_type(...);
 static_assert(sizeof(has_type(&before)) == 1, "before has another type");

@@ -300,6 +300,19 @@ pub enum Error {
         /// The largest possible dynamic shared memory per block in bytes, beside the kernel's static shared memory.
         max: u32,
     },
+    /// A kernel with [functions of a block](crate::look_back) was launched with blocks of another size.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "kernel \"{kernel}\": blocks of {got:?} threads; launch it with {expected}, which is its BLOCK_THREADS"
+    )]
+    BlockSize {
+        /// Name of the kernel.
+        kernel: &'static str,
+        /// The number of threads in the one dimension of each block: the constant `BLOCK_THREADS`.
+        expected: u32,
+        /// The number of threads of a block of the launch, as (x, y, z).
+        got: (u32, u32, u32),
+    },
     /// The bytes of an archive of compiled kernels are damaged or have another format.
     #[error("the archive of compiled kernels cannot be read: {reason}")]
     Archive {

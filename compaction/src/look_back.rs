@@ -131,7 +131,7 @@ impl TileStates {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn declare(source: Source) -> Source {
-        declare(source)
+        declare(source).fixed_blocks()
     }
 
     /// Returns the largest number of blocks of a launch.

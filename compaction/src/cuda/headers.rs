@@ -6,9 +6,13 @@ macro_rules! headers {
         pub(super) const HEADERS: &[(&str, &str)] = &[$((
             concat!("compaction/kernels/", $file),
             include_str!(concat!("../../kernels/", $file)),
-        )),+];
+        ),)+ (PUBLIC, include_str!("../../include/block.cuh"))];
     };
 }
+
+/// Path of the header for kernels of other crates, which they include as `"compaction/block.cuh"`.
+const PUBLIC: &str = "compaction/include/block.cuh";
+
 headers!(
     "prelude.cuh",
     "monoid.cuh",
@@ -16,7 +20,6 @@ headers!(
     "block.cuh",
     "look_back.cuh",
     "item_count.cuh",
-    "collective.cuh",
     "order.cuh",
     "extent.cuh",
     "tile.cuh",

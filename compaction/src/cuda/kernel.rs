@@ -38,6 +38,7 @@ pub struct Module {
     module: Arc<CudaModule>,
     context: Arc<CudaContext>,
     kernels: Vec<Declared>,
+    block_threads: Option<u32>,
     origin: Origin,
 }
 
@@ -68,6 +69,7 @@ impl Module {
             module,
             context: context.clone(),
             kernels: source.kernels().to_vec(),
+            block_threads: source.block_threads(),
             origin,
         })
     }
@@ -115,6 +117,7 @@ impl Module {
             function: self.function(name, TypeId::of::<P>(), P::signature)?,
             context: self.context.clone(),
             text: self.text.clone(),
+            block_threads: self.block_threads,
             params: PhantomData,
         })
     }
@@ -321,6 +324,8 @@ pub struct Kernel<P> {
     context: Arc<CudaContext>,
     /// The text of the kernel file, which names the parameters for errors.
     text: Arc<Cow<'static, str>>,
+    /// The number of threads that each block must have, if that is fixed.
+    block_threads: Option<u32>,
     params: PhantomData<fn(P)>,
 }
 
@@ -331,6 +336,7 @@ impl<P> Clone for Kernel<P> {
             function: self.function.clone(),
             context: self.context.clone(),
             text: self.text.clone(),
+            block_threads: self.block_threads,
             params: PhantomData,
         }
     }
@@ -415,8 +421,8 @@ impl<P: Params> Kernel<P> {
     /// # Errors
     ///
     /// Returns [`Error::ForeignContext`] if the kernel or a buffer belongs to another context; [`Error::ForeignStream`]
-    /// for a buffer of another stream while either stream is captured into a graph; and [`Error::Driver`] with the
-    /// kernel's name if the driver rejects the launch.
+    /// for a buffer of another stream while either stream is captured into a graph; [`Error::BlockSize`] if the kernel
+    /// needs other blocks; and [`Error::Driver`] with the kernel's name if the driver rejects the launch.
     pub fn launch(
         &self,
         stream: &Arc<CudaStream>,
@@ -428,6 +434,15 @@ impl<P: Params> Kernel<P> {
         })?;
         if launch.is_empty() {
             return Ok(());
+        }
+        if let Some(threads) = self.block_threads
+            && launch.block != (threads, 1, 1)
+        {
+            return Err(Error::BlockSize {
+                kernel: self.name,
+                expected: threads,
+                got: launch.block,
+            });
         }
         // Orders later uses of the buffers after the launch when it is dropped.
         let mut uses = Uses::new(stream);

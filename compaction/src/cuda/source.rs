@@ -42,6 +42,8 @@ pub struct Source {
     checks: Vec<String>,
     /// The declared kernels, in the order of their declarations.
     kernels: Vec<Declared>,
+    /// Whether blocks must have as many threads as the constant `BLOCK_THREADS` says.
+    has_fixed_blocks: bool,
 }
 
 /// A kernel declared by [`Source::kernel`]: its name, its parameter list in CUDA, and the type of its parameter tuple
@@ -74,6 +76,7 @@ impl Source {
             definitions: String::new(),
             checks: Vec::new(),
             kernels: Vec::new(),
+            has_fixed_blocks: false,
         }
     }
 
@@ -89,8 +92,8 @@ impl Source {
 
     /// Adds a header that the kernel file can include by its path: `#include "…"`.
     ///
-    /// An include is looked up relative to the including file, then by its full path, then as `"compaction/….cuh"`
-    /// among this crate's headers. Each header is expanded once, at its first include. An include inside `#if` is
+    /// An include is looked up relative to the including file, then by its full path, then as `"compaction/….cuh"` or
+    /// `<compaction/….cuh>` among this crate's headers. Each header is expanded once, at its first include. An include inside `#if` is
     /// expanded unconditionally.
     ///
     /// ```
@@ -278,6 +281,20 @@ impl Source {
         self.kernels.iter().map(|declared| declared.name)
     }
 
+    /// Requires launches with one-dimensional blocks of as many threads as the constant `BLOCK_THREADS` says.
+    pub(crate) fn fixed_blocks(mut self) -> Self {
+        self.has_fixed_blocks = true;
+        self
+    }
+
+    /// Returns the number of threads that each block must have, if that is fixed.
+    pub(super) fn block_threads(&self) -> Option<u32> {
+        let mut lines = self.definitions.lines();
+        let threads = lines.find_map(|line| line.strip_prefix("constexpr u32 BLOCK_THREADS = "))?;
+        let threads = threads.trim_end_matches(';').parse().ok()?;
+        self.has_fixed_blocks.then_some(threads)
+    }
+
     /// Returns the text that was passed to [`new`](Self::new).
     pub(super) fn file_text(&self) -> &Cow<'static, str> {
         &self.text
@@ -353,6 +370,7 @@ impl Source {
         let folder = includer.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.find(&plain_path(folder, name))
             .or_else(|| self.find(&plain_path("", name)))
+            .or_else(|| self.find(&name.replacen("compaction/", "compaction/include/", 1)))
             .or_else(|| self.find(&name.replacen("compaction/", "compaction/kernels/", 1)))
     }
 
@@ -384,7 +402,7 @@ pub(crate) fn in_quotes(path: &str) -> Cow<'_, str> {
     plain.collect()
 }
 
-/// Returns the header name of a line `#include "name"`, and `None` for other lines.
+/// Returns the header name of a line `#include "name"` or `#include <compaction/…>`, and `None` for other lines.
 fn included(line: &str) -> Option<&str> {
     let rest = line
         .trim_start()
@@ -392,9 +410,16 @@ fn included(line: &str) -> Option<&str> {
         .trim_start()
         .strip_prefix("include")?
         .trim_start();
-    rest.strip_prefix('"')?
-        .split_once('"')
-        .map(|(name, _)| name)
+    match rest.strip_prefix('<') {
+        Some(rest) => rest
+            .split_once('>')
+            .map(|(name, _)| name)
+            .filter(|name| name.starts_with("compaction/")),
+        None => rest
+            .strip_prefix('"')?
+            .split_once('"')
+            .map(|(name, _)| name),
+    }
 }
 
 /// Joins `folder` and `name` into a path without `.` and `..`. A `..` beyond the root is ignored.

@@ -17,8 +17,11 @@ const MAX_SHOWN: usize = 80;
 ///
 /// The source text defines `V combine(V left, V right)`, where `V` is the CUDA name of the value type; `left` comes
 /// first in the sequence, and parameters may also be `const V &`. Functions need no `__device__`. If the items have
-/// another type `T`, or are converted before they are combined, the text also defines `V lift(T item)`. If values or
-/// items are structs, the text also defines the structs, whose layout is checked against Rust.
+/// another type `T`, or are converted before they are combined, the text also defines `V lift(T item)`. Functions of
+/// other types are errors, even if their types convert. If values or items are structs, the text also defines the
+/// structs, whose layout is checked against Rust.
+///
+/// CUDA's mathematical functions, such as `fmaxf`, are there, but not those of `std`.
 ///
 /// ```
 /// use compaction::custom::CustomOperator;
@@ -96,16 +99,18 @@ impl<V: Shared> CustomOperator<V> {
     /// [`Error::NoFunction`] if the text does not contain the name of a function that it must define.
     pub(super) fn declare<T: Shared>(&self, source: Source) -> Result<Source> {
         let lifts = self.names("lift");
-        let missing = if !self.names("combine") {
-            Some(format!("{0} combine({0}, {0})", V::NAME))
-        } else if !lifts && TypeId::of::<T>() != TypeId::of::<V>() {
-            Some(format!("{} lift({})", V::NAME, T::NAME))
-        } else {
-            None
-        };
-        if let Some(function) = missing {
-            return Err(self.no_function(function));
+        let [combine, lift] = functions::<V, T>();
+        let is_needed = lifts || TypeId::of::<T>() != TypeId::of::<V>();
+        for function in [&combine, &lift]
+            .into_iter()
+            .take(1 + usize::from(is_needed))
+        {
+            if !self.names(function.name) {
+                return Err(self.no_function(function.signature.clone()));
+            }
         }
+        let lift_check = if lifts { lift.check } else { String::new() };
+        let combine_check = combine.check;
         let mut identity = String::new();
         for byte in bytemuck::bytes_of(&self.identity) {
             let _ = write!(identity, "{byte},");
@@ -115,6 +120,7 @@ impl<V: Shared> CustomOperator<V> {
         let text = format!(
             "// Values of type Value, converted from items of type Item.\n\
              #include \"{INCLUDED}\"\n\
+             {combine_check}{lift_check}\
              struct Monoid {{\n\
              using Item = {item};\n\
              using Out = {value};\n\
@@ -141,13 +147,23 @@ impl<V: Shared> CustomOperator<V> {
             .header("operator", text))
     }
 
-    /// Names the operator instead of the kernel file in an error of the compiler.
-    pub(super) fn loaded(&self, module: Result<Module>) -> Result<Module> {
+    /// Names the operator instead of the kernel file in an error of the compiler, and the function that is missing or
+    /// has another type.
+    pub(super) fn loaded<T: Shared>(&self, module: Result<Module>) -> Result<Module> {
         module.map_err(|error| match error {
-            Error::Compile { log, .. } => Error::Compile {
-                kernel: self.shown(),
-                log,
-            },
+            Error::Compile { log, .. } => {
+                let functions = functions::<V, T>();
+                match functions
+                    .into_iter()
+                    .find(|function| function.is_wrong(&log))
+                {
+                    Some(function) => self.no_function(function.signature),
+                    None => Error::Compile {
+                        kernel: self.shown(),
+                        log,
+                    },
+                }
+            }
             other => other,
         })
     }
@@ -179,4 +195,58 @@ impl<V: Shared> CustomOperator<V> {
             text,
         }
     }
+}
+
+/// A function that an operator's text defines.
+struct Function {
+    name: &'static str,
+    /// The function with its types: `u32 combine(u32, u32)`.
+    signature: String,
+    /// CUDA C++ that compiles only if the function has exactly these types, without conversions.
+    check: String,
+}
+
+impl Function {
+    fn new(name: &'static str, value: &str, parameters: &[&str]) -> Self {
+        let signature = format!("{value} {name}({})", parameters.join(", "));
+        let mut check = String::new();
+        for choice in 0..1 << parameters.len() {
+            let passed =
+                parameters
+                    .iter()
+                    .enumerate()
+                    .map(|(at, parameter)| match choice >> at & 1 {
+                        0 => (*parameter).to_owned(),
+                        _ => format!("const {parameter} &"),
+                    });
+            let passed: Vec<_> = passed.collect();
+            let _ = writeln!(check, "char is_{name}({value} (*)({}));", passed.join(", "));
+        }
+        let _ = writeln!(
+            check,
+            "u64 is_{name}(...);\n\
+             static_assert(sizeof(is_{name}(&::{name})) == 1, \"{signature} is expected\");"
+        );
+        Self {
+            name,
+            signature,
+            check,
+        }
+    }
+
+    /// Returns whether the compiler's log says that the function is missing or has another type.
+    fn is_wrong(&self, log: &str) -> bool {
+        let name = self.name;
+        log.contains(&format!("{} is expected", self.signature))
+            || log.contains(&format!("no member \"{name}\""))
+            || log.contains(&format!("overloaded function \"{name}\""))
+    }
+}
+
+/// Returns `combine` and `lift` of an operator over values of type `V` and items of type `T`.
+fn functions<V: Shared, T: Shared>() -> [Function; 2] {
+    [
+        Function::new("combine", V::NAME, &[V::NAME, V::NAME]),
+        Function::new("lift", V::NAME, &[T::NAME]),
+    ]
 }

@@ -73,7 +73,8 @@ impl<V: Shared, T: Shared, W: CountWord> CustomReduce<V, T, W> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function;
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function, or has one of
+    /// other types;
     /// [`Error::Compile`](crate::Error::Compile) with the operator's path and the compiler's log if it does not compile;
     /// and otherwise the errors of [`Compiler::load`].
     pub fn new(
@@ -84,7 +85,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomReduce<V, T, W> {
         let module = compiler.load(context, &source::<V, T, W>(operator)?);
         Ok(Self {
             initial: operator.identity(),
-            kernel: operator.loaded(module)?.kernel("reduce")?,
+            kernel: operator.loaded::<T>(module)?.kernel("reduce")?,
             word: PhantomData,
         })
     }

@@ -96,7 +96,7 @@ impl<V: Shared, T: Shared, W: CountWord> CustomScan<V, T, W> {
         let module = compiler.load(context, &source::<V, T, W>(operator)?);
         Ok(Self {
             initial: operator.identity(),
-            kernel: operator.loaded(module)?.kernel("custom_scan")?,
+            kernel: operator.loaded::<T>(module)?.kernel("custom_scan")?,
             word: PhantomData,
         })
     }

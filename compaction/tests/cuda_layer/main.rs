@@ -79,7 +79,12 @@ fn run_tests() {
             reinterpret_needs_whole_aligned_items, a_missing_device_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
         }
-        gpu "" own_kernels { collective_functions_scan_and_rank }
+        nvrtc "" own_kernels { collective_functions_compile }
+        gpu "" own_kernels {
+            collective_functions_combine_numbers, collective_functions_keep_the_order,
+            a_tile_chain_gives_the_same_bits_in_every_run, blocks_of_another_size_are_refused,
+            ranked_scatter_writes_in_order_and_into_a_short_output,
+        }
         gpu "" streams {
             calls_are_ordered_after_those_of_the_home_of_a_buffer, operations_accept_buffers_of_other_streams,
             copies_of_cudarc_are_ordered_with_calls, a_copy_is_ordered_recorded_and_as_long_as_its_source,
