@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 #include "machine.hpp"
@@ -81,6 +83,7 @@ inline unsigned lane()
 template <class T>
 inline uint64_t bits_of(T value)
 {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>, "CUDA's warp functions take numbers, not structs");
     static_assert(sizeof value <= 8, "a word that takes at most 64 bits");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -467,3 +470,15 @@ EMULATED_API void *emulated_dynamic_shared(size_t *bytes)
     return nullptr;
 #endif
 }
+
+// ------------------------------------------------------------------------------------- what CUDA's compiler does not have
+
+#undef INFINITY
+#undef NAN
+
+namespace nvrtc_std {
+using std::forward;
+using std::initializer_list;
+using std::move;
+}  // namespace nvrtc_std
+#define std nvrtc_std

@@ -236,10 +236,7 @@ impl Function {
 
     /// Returns whether the compiler's log says that the function is missing or has another type.
     fn is_wrong(&self, log: &str) -> bool {
-        let name = self.name;
         log.contains(&format!("{} is expected", self.signature))
-            || log.contains(&format!("no member \"{name}\""))
-            || log.contains(&format!("overloaded function \"{name}\""))
     }
 }
 

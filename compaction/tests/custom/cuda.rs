@@ -9,7 +9,7 @@ use compaction::{
 use rand::RngExt;
 
 use crate::{
-    Affine, Turn,
+    Affine, OTHER_TYPES, Turn,
     common::{Gpu, assert_error, lengths, times},
     devices::capture,
     guarded::Guarded,
@@ -237,4 +237,10 @@ pub(crate) fn names_what_is_missing(gpu: &Gpu) {
         new("u32 combine(u32 a, u32 b);"),
         "mine.cuh defines no u32 lift(u8)",
     );
+    for (text, expected) in OTHER_TYPES {
+        let operator = CustomOperator::new("mine.cuh", text, 0.0_f32);
+        let expected = format!("mine.cuh defines no {expected}");
+        let scan = CustomScan::<f32>::new(&gpu.compiler, &gpu.context, &operator);
+        assert_error(scan, &expected);
+    }
 }

@@ -16,7 +16,7 @@ mod cuda;
 use std::sync::Arc;
 
 use compaction::{
-    cuda::Nvrtc,
+    cuda::{Nvrtc, Target},
     custom::{CustomOperator, CustomReduce, CustomScan, cpu},
 };
 use rand::RngExt;
@@ -149,6 +149,7 @@ fn main() {
     add_tests!(tests;
         test "the_cpu_" self { keeps_the_order, refuses_a_short_output }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
+        nvrtc "" self { functions_of_other_types_do_not_compile }
         gpu "cuda_" cuda {
             combines_functions, gives_the_bits_of_the_cpu, converts_items, reads_its_count_from_the_device,
             replays_captured_calls, names_what_is_missing,
@@ -186,6 +187,57 @@ fn refuses_a_short_output() {
     let add = |left: u32, right| left + right;
     let error = cpu::inclusive(0, u32::from, add, 0, &[1_u8; 4], &mut [0; 3]);
     common::assert_error(error, "the output of custom_scan: room for 3 items");
+}
+
+/// Operators over `f32` with functions whose types convert, and the function that is expected instead.
+pub(crate) const OTHER_TYPES: [(&str, &str); 5] = [
+    (
+        "u32 combine(f32 a, f32 b) { return a + b; }",
+        "f32 combine(f32, f32)",
+    ),
+    (
+        "f32 combine(u32 a, f32 b) { return a + b; }",
+        "f32 combine(f32, f32)",
+    ),
+    (
+        "f32 combine(f32 &a, f32 b) { return a + b; }",
+        "f32 combine(f32, f32)",
+    ),
+    (
+        "f64 combine(f64 a, f64 b) { return a + b; }",
+        "f32 combine(f32, f32)",
+    ),
+    (
+        "f32 lift(u32 n) { return n; } f32 combine(f32 a, f32 b) { return a + b; }",
+        "f32 lift(f32)",
+    ),
+];
+
+/// Checks that neither values nor items convert silently, and that the error says which function is expected.
+fn functions_of_other_types_do_not_compile(nvrtc: &Arc<Nvrtc>) {
+    let compile = |text: &str| {
+        let operator = CustomOperator::new("mine.cuh", text, 0.0_f32);
+        let reduce = CustomReduce::<f32>::sources(&operator).unwrap();
+        let scan = CustomScan::<f32>::sources(&operator).unwrap();
+        [reduce, scan].map(|sources| nvrtc.compile(&sources[0], Target::Cubin(90)))
+    };
+    for right in [
+        "f32 combine(f32 a, const f32 &b) { return a + b; }",
+        "float combine(const float &a, float b) { return a + b; }",
+        "f32 lift(const f32 &item) { return 2 * item; } f32 combine(f32 a, f32 b) { return a + b; }
+         u32 combine(u32 a, u32 b) { return a + b; } f32 lift(u8 flag) { return flag; }",
+    ] {
+        assert!(compile(right).iter().all(Result::is_ok), "{right}");
+    }
+    for (wrong, expected) in OTHER_TYPES {
+        for compiled in compile(wrong) {
+            let error = compiled.unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("{expected} is expected")),
+                "{wrong}: {error}"
+            );
+        }
+    }
 }
 
 fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {

@@ -141,6 +141,7 @@ fn names_the_comparison_that_does_not_compile(nvrtc: &Arc<Nvrtc>) {
         .unwrap_err()
         .to_string();
     assert!(error.contains("mine.cuh(1): error"), "{error}");
+    compile("bool before(u32 a, const u32 &b) { return a < b; }").unwrap();
     let error = compile("u32 before(u32 a, u32 b) { return a < b; }")
         .unwrap_err()
         .to_string();
