@@ -6,7 +6,7 @@ use compaction::cuda::{self, Compiler, In, InOut, Launch, Source};
 use compaction::{Result, look_back::TileStates};
 
 const KERNEL: &str = r#"
-#include "compaction/collective.cuh"
+#include <compaction/block.cuh>
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) small_roots(
     const f32 *numbers, u32 count, f32 max, f32 *roots, u32 *kept, u64 *states)

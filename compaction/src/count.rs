@@ -27,7 +27,8 @@ use crate::{Error, Result, layout::Shared};
 #[doc(alias("num_items"))]
 #[derive(Debug)]
 pub enum Count<'a, W: CountWord = u32> {
-    /// All items of the input buffer.
+    /// All items of the input. If a call has several inputs, these are the flags of a selection, the keys of a sort by
+    /// key, the indices of a gather or scatter, and the segments of a call with offsets.
     All,
     /// A number from the host. A number larger than the input buffer is an [error](Error::OutOfRange).
     Given(W),

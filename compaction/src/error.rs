@@ -1,4 +1,5 @@
-//! The error type. Each message is one line that names the object, the cause and, unless it is obvious, the remedy.
+//! The error type. Each message is one line that names the object, the cause and, unless it is obvious, the remedy. The
+//! compiler's log follows the line of [`Error::Compile`].
 
 #[cfg(feature = "cuda")]
 use std::fmt::Write;

@@ -133,7 +133,7 @@ numbers!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 ///
 /// Each struct is `#[repr(C)]`, [`Pod`], `Copy` and `PartialEq`, and `default()` sets all bytes to zero. Padding must
 /// be written as explicit fields: a gap between fields does not compile. A field's type must have the same name in
-/// CUDA, or be an array `[T; N]` of such a type. The crate that uses the macro must depend on `bytemuck`.
+/// CUDA, or be an array `[T; N]` of such a type. The crate that uses the macro must depend on `bytemuck` 1.
 ///
 /// A struct with a lifetime is a kernel parameter that groups buffers and values. Each field's type is a
 /// [`Param`](crate::cuda::Param), and the field holds its argument: a view of the buffer, or the value. The kernel

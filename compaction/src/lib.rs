@@ -114,7 +114,16 @@
 //! | `DeviceScan` | [`Scan`](scan::Scan), [`CustomScan`](custom::CustomScan) |
 //! | `DeviceRadixSort`, `sort_by_key` | [`RadixSort`](radix_sort::RadixSort) |
 //! | `DeviceMergeSort`, `sort` by a comparison | [`MergeSort`](merge_sort::MergeSort) |
-//! | `DeviceRunLengthEncode`, `unique`, `reduce_by_key` | [`runs`] |
+//! | `DeviceSegmentedRadixSort`, `DeviceSegmentedSort` | [`SegmentedSort`](segmented_sort::SegmentedSort) |
+//! | `DeviceTopK` | [`TopK`](top_k::TopK); for pairs, [`Gather`](gather::Gather) the values by its indices |
+//! | `DeviceReduce` | [`Reduce`](reduce::Reduce), [`ArgReduce`](reduce::ArgReduce), [`CustomReduce`](custom::CustomReduce) |
+//! | `DeviceSegmentedReduce` | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) |
+//! | `DeviceRunLengthEncode::Encode`, `unique`, `reduce_by_key`, `DeviceScan::…ByKey` | [`runs`] |
+//! | `DeviceHistogram` | [`Histogram`](histogram::Histogram), of one channel |
+//! | `gather`, `scatter` | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) |
+//! | `BlockScan`, `BlockReduce`, `WarpScan`, `WarpReduce`, look-back | `<compaction/block.cuh>`: see [`look_back`] |
+//! | CUDA graphs by stream capture | [`Graph::record`](cuda::Graph::record), which also takes care of the buffers |
+//! | not here: transform, merge, adjacent difference, binary search, set operations, batched copies, `BlockRadixSort`, `BlockLoad` and other primitives of a block | a [kernel](cuda::Kernel) of your own |
 //!
 //! # Strategies
 //!
@@ -136,6 +145,7 @@
 //!   last parameter chooses one. [`Scan::new`](scan::Scan::new) also takes an operator, and
 //!   [`RadixSort::new`](radix_sort::RadixSort::new) a sort order. Kernels for other item types are compiled at the
 //!   first call that needs them, or in advance by `prepare`, `prepare_in_place`, `prepare_pairs` and `prepare_argsort`.
+//!   Those of [`Select`](select::Select) take two type parameters, for items and counts: `prepare::<f64, u32>()`.
 //! * `sources` returns the kernel files that `new` compiles, so that an [`Archive`](cuda::Archive) can ship them.
 //!   `sources_in_place`, `sources_pairs` and `sources_argsort` return those of the methods of that name.
 //! * `Workspace::with_capacity(stream, capacity)` creates the scratch memory for the default strategy, and
@@ -151,7 +161,7 @@
 //! * An output has room for as many items as a call may write: the count that the host gives, or all items of the
 //!   input. [`Select`](select::Select), [`SelectIf`](select::SelectIf) and
 //!   [`SelectColumns`](select_columns::SelectColumns) accept a shorter one: they fill it, never write beyond it, and
-//!   report the full count. All other operations, also those that write one item for each run, return
+//!   report the full count, so the result is `out.slice(..kept.min(out.len()))`. All other operations, also those that write one item for each run, return
 //!   [`Error::OutputTooShort`] for a shorter one.
 //! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a selection or partition writes a count, the type of
 //!   that buffer selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and
@@ -171,7 +181,7 @@
 //! * **Results are the same bits** on the GPU, on the CPU and in every run, for every strategy that keeps an order.
 //!   Sums of floats depend on the order of additions; each [strategy](scan::Strategy) documents what it guarantees.
 //! * **Only the result is written**, and a call that returns an error writes nothing. An [`Error`] is one line that
-//!   names the object, the cause and the remedy.
+//!   names the object, the cause and the remedy. If CUDA C++ text does not compile, the compiler's log follows it.
 //! * **No block scheduling order is assumed**, because CUDA guarantees none.
 //!
 //! # Cargo features

@@ -1,5 +1,5 @@
-//! Scans, ranks and prefixes for kernels of your own: the functions of `"compaction/collective.cuh"`, and the device
-//! memory by which blocks pass on prefixes.
+//! Scans, ranks and prefixes for kernels of your own: the functions of `<compaction/block.cuh>`, and the device memory by
+//! which blocks pass on prefixes.
 //!
 //! A kernel that computes something and keeps a part of the results needs no flags and no second pass. Each block ranks
 //! its own results, and learns from earlier blocks where to write them:
@@ -8,10 +8,11 @@
 //! use compaction::{cuda::{self, Compiler, In, InOut, Launch, Source}, look_back::TileStates};
 //!
 //! // Keeps the squares of odd numbers, in order.
-//! type Odd = (In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
+//! type Odd = (In<u32>, u32, InOut<u32>, u32, InOut<u32>, InOut<u64>);
 //! let source = Source::new("odd.cu", r#"
-//!     #include "compaction/collective.cuh"
-//!     extern "C" __global__ void odd_squares(const u32 *numbers, u32 count, u32 *out, u32 *kept, u64 *states)
+//!     #include <compaction/block.cuh>
+//!     extern "C" __global__ void odd_squares(
+//!         const u32 *numbers, u32 count, u32 *out, u32 room, u32 *kept, u64 *states)
 //!     {
 //!         const TileChain chain(states);
 //!         const u32 index = chain.tile() * BLOCK_THREADS + threadIdx.x;
@@ -19,7 +20,7 @@
 //!         const bool keep = number % 2 == 1;
 //!         const auto ranks = block_scan<Sum<u32>>(keep);
 //!         const u32 before = chain.prefix<Sum<u32>>(ranks.total);
-//!         ranked_scatter(ranks, keep, number * number, out + before);
+//!         ranked_scatter(ranks, keep, number * number, out + before, room - min(room, before));
 //!         if (chain.is_last() && threadIdx.x == 0) *kept = before + ranks.total;
 //!         chain.finish();
 //!     }"#).constant("BLOCK_THREADS", 256).kernel::<Odd>("odd_squares");
@@ -32,7 +33,7 @@
 //! let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
 //! let launch = Launch::covering(3, 256);
 //! let mut states = TileStates::with_capacity::<u32>(&stream, 1)?; // one tile of 256 numbers
-//! let args = (numbers.as_view(), 3, out.as_view_mut(), kept.as_view_mut(), states.as_view_mut());
+//! let args = (numbers.as_view(), 3, out.as_view_mut(), 3, kept.as_view_mut(), states.as_view_mut());
 //! kernel.launch(&stream, launch, args)?;
 //! assert_eq!(cuda::download(&stream, &out)?, [9, 25, 0]);
 //! # Ok::<(), compaction::Error>(())
@@ -43,12 +44,41 @@
 //! | `block_scan<Monoid>(value)` | combines the values of earlier threads (`before`) and of all (`total`) | `BlockScan` |
 //! | `block_fold<Monoid>(value)` | combines the values of all threads | `BlockReduce` |
 //! | `ranked_scatter(ranks, keep, item, out)` | writes the kept items of a block in order | `BlockExchange` |
+//! | `ranked_scatter(ranks, keep, item, out, room)` | the same, but at most `room` items | |
 //! | `warp_inclusive<Monoid>(value)` | combines the values of the lanes up to and including this one | `WarpScan` |
-//! | `warp_fold<Monoid>(value)` | combines the values of all lanes, by a commutative operator | `WarpReduce` |
+//! | `warp_fold<Monoid>(value)` | combines the values of all lanes | `WarpReduce` |
+//! | `warp_last(value)` | returns the value of the last lane | `ShuffleIndex` |
+//! | `lane_index()`, `warp_index()` | number of the lane in its warp, and of the warp in its block | |
 //! | `TileChain` | the prefix of a block over all blocks, in one launch | `TilePrefixCallbackOp` |
 //!
-//! The constant `BLOCK_THREADS` is the number of threads of a block, a multiple of 32. All threads of a block call each
-//! function together. Each block calls `prefix` once, and then `finish`.
+//! A *monoid* is an associative operation with an identity. `Sum<T>`, `Min<T>` and `Max<T>` are those of number types
+//! (`u32`, `i32`, `u64`, `i64`, `f32`, `f64`), with the meaning that [`Operator`](crate::scan::Operator) documents. Others
+//! are structs of yours, over a number type or a struct of 4-byte words. They need not be commutative:
+//!
+//! ```c++
+//! struct Affine { f32 a, b; };  // x → a x + b
+//! struct Compose {
+//!     using Value = Affine;
+//!     static __device__ Affine identity() { return {1, 0}; }
+//!     static __device__ Affine combine(Affine left, Affine right)
+//!     {
+//!         return {left.a * right.a, right.a * left.b + right.b};
+//!     }
+//! };
+//! ```
+//!
+//! All functions take and return values of the type `Monoid::Value`, which is `T` for `Sum<T>`. Also outside of them,
+//! `Monoid::identity()` and `Monoid::combine(left, right)` are what stands for missing items, and what adds prefixes.
+//!
+//! The constant `BLOCK_THREADS` is the number of threads of a block, a multiple of 32; a launch with other blocks is an
+//! [error](Error::BlockSize). All threads of a block call each function together. Each block calls `prefix` once, and then
+//! `finish`.
+//!
+//! [`Launch::covering(0, …)`](crate::cuda::Launch::covering) launches nothing, so that a count such as `kept` keeps its
+//! old value. Write 0 there first if there may be no items.
+//!
+//! The header is part of the interface of this crate, like the number types of the prelude, such as `u32`, which every
+//! kernel file has. Other headers are internal: they change without notice.
 //!
 //! The method of `TileChain` is decoupled look-back, as in [`select`](crate::select).
 //!
@@ -121,12 +151,12 @@ impl TileStates {
         })
     }
 
-    /// Adds to a kernel source what `"compaction/collective.cuh"` needs.
+    /// Adds to a kernel source what `<compaction/block.cuh>` needs.
     ///
     /// ```
     /// use compaction::{cuda::Source, look_back::TileStates};
     ///
-    /// let source = Source::new("odd.cu", r#"#include "compaction/collective.cuh""#).constant("BLOCK_THREADS", 256);
+    /// let source = Source::new("odd.cu", "#include <compaction/block.cuh>").constant("BLOCK_THREADS", 256);
     /// assert!(TileStates::declare(source).text()?.contains("class TileChain"));
     /// # Ok::<(), compaction::Error>(())
     /// ```

@@ -19,6 +19,8 @@
 //! sorts up to 512 of them, or a radix sort sorts more. For n keys of 4 bytes and small k, a call moves 20n bytes,
 //! where a sort moves 68n.
 //!
+//! To select values with the keys, gather them by the indices with a [`Gather`](crate::gather::Gather).
+//!
 //! Example: [`TopK`].
 
 pub mod cpu;

@@ -192,6 +192,7 @@ impl<T: Movable, I: CountWord> Gather<T, I> {
     }
 
     /// Enqueues a gather: writes `items[indices[i]]` to `out[i]` for the first `count` indices.
+    /// [`Count::All`] means all indices, however many items there are.
     ///
     /// `out` must have room for `count` items, or for as many as `indices` if the count is in device memory. Entries
     /// behind the result, and those whose index is not less than the number of items, keep their values. A device count

@@ -118,5 +118,5 @@
 //! # Errors
 //!
 //! Every error is one line that names the object, the cause and, unless it is obvious, the remedy: `the output of
-//! select: room for 3 items where up to 6 may be written; make it longer`. A call that returns an error has written
-//! nothing.
+//! select: room for 3 items where up to 6 may be written; make it longer`. If CUDA C++ text does not compile, the
+//! compiler's log follows that line. A call that returns an error has written nothing.

@@ -162,8 +162,8 @@ impl Select {
     ///
     /// The [`Strategy`] determines the order of the indices; the count is the same for all. Entries of `out` behind the
     /// result keep their values. If `out` is shorter than the result, it receives the first entries, and `selected[0]`
-    /// is the full count; only [`Strategy::Off`] needs room for all items. A device count larger than `flags` is
-    /// clamped, and [`Workspace::check`] reports it.
+    /// is the full count: the result is `out.slice(..kept.min(out.len()))`. Only [`Strategy::Off`] needs room for all
+    /// items. A device count larger than `flags` is clamped, and [`Workspace::check`] reports it.
     ///
     /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
     /// [`select`](crate::select).
@@ -212,7 +212,7 @@ impl Select {
     }
 
     /// Enqueues a selection that writes the items whose flag is nonzero to `out`, and their number to `selected[0]`.
-    /// Otherwise like [`indices`](Self::indices).
+    /// Otherwise like [`indices`](Self::indices): `selected[0]` is the full count, also if `out` is shorter.
     ///
     /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
     /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.

@@ -445,7 +445,7 @@ impl<T: Shared, W: CountWord, P: Parameters> SelectIf<T, W, P> {
 
     /// Enqueues a selection that writes the items that the predicate keeps to `out`, in order, and their number to
     /// `selected[0]`. Entries of `out` behind the result keep their values. If `out` is shorter than the result, it
-    /// receives the first items, and `selected[0]` is the full count.
+    /// receives the first items, and `selected[0]` is the full count: the result is `out.slice(..kept.min(out.len()))`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};

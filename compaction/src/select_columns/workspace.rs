@@ -125,7 +125,8 @@ impl Workspace {
     }
 
     /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns
-    /// the number of selected items in `selected[0]`.
+    /// the number of selected items in `selected[0]`. If the output was too short for all of them, the number is larger
+    /// than the output.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};

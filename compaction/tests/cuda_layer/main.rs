@@ -79,7 +79,7 @@ fn run_tests() {
             reinterpret_needs_whole_aligned_items, a_missing_device_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
         }
-        nvrtc "" own_kernels { collective_functions_compile }
+        nvrtc "" own_kernels { collective_functions_compile, texts_that_cuda_lacks_do_not_compile }
         gpu "" own_kernels {
             collective_functions_combine_numbers, collective_functions_keep_the_order,
             a_tile_chain_gives_the_same_bits_in_every_run, blocks_of_another_size_are_refused,

@@ -381,3 +381,21 @@ pub(crate) fn collective_functions_compile(nvrtc: &Arc<Nvrtc>) {
         }
     }
 }
+
+/// Checks texts that the emulator's C++ compiler would accept by itself.
+pub(crate) fn texts_that_cuda_lacks_do_not_compile(nvrtc: &Arc<Nvrtc>) {
+    let compile = |text: &str| {
+        let text = format!(r#"extern "C" __global__ void test(u32 *out) {{ {text} }}"#);
+        let source = Source::new("test.cu", text).kernel::<(InOut<u32>,)>("test");
+        nvrtc.compile(&source, nvrtc.target(90).unwrap())
+    };
+    compile("out[0] = __shfl_sync(~0u, max(out[1], 2u), 0);").unwrap();
+    for text in [
+        "struct Pair { u32 a, b; } pair = {1, 2}; out[0] = __shfl_sync(~0u, pair, 0).a;",
+        "struct One { u32 a; } one = {1}; out[0] = __shfl_xor_sync(~0u, one, 1).a;",
+        "out[0] = std::max(out[1], 2u);",
+        "out[0] = INFINITY > 1.0f;",
+    ] {
+        assert!(compile(text).is_err(), "{text}");
+    }
+}
