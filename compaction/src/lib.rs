@@ -238,8 +238,8 @@ pub mod segmented_reduce;
 pub mod segmented_sort;
 pub mod select;
 pub mod select_columns;
-pub mod runs;
 pub mod custom;
+pub mod runs;
 #[cfg(feature = "shipped")]
 pub mod shipped;
 pub mod summed_area;

@@ -24,36 +24,11 @@
 //! Outputs have room for as many items as the input, as if each run had one item. A shorter output is an
 //! [error](crate::Error::OutputTooShort).
 //!
+//! [`ReduceByKey::with_operator`] and [`ScanByKey::with_operator`] take a
+//! [`CustomOperator`](crate::custom::CustomOperator) instead of a sum, minimum or maximum.
+//!
 //! All backends give the same bits, except for NaN payloads. For floating-point sums, the order of additions depends on
 //! the indices of the items of a run only, and not on the GPU.
-//!
-//! # Operators of your own
-//!
-//! A [`CustomScan`](crate::custom::CustomScan) over structs of key and value scans by any operator. This one begins again
-//! where the key changes. Equal keys must be adjacent, and one key, here 0, stands for the identity. The last item of each
-//! run gets the total.
-//!
-//! ```no_run
-//! # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
-//! use compaction::{cuda, custom::{CustomOperator, CustomScan}};
-//!
-//! compaction::shared! {
-//!     /// The product of some values with the same key.
-//!     struct Product { key: u32, value: f32 }
-//! }
-//! let text = "
-//!     struct Product { u32 key; f32 value; };
-//!     Product combine(Product left, Product right)
-//!     {
-//!         if (right.key == 0) return left;
-//!         return {right.key, left.key == right.key ? left.value * right.value : right.value};
-//!     }";
-//! let by_key = CustomOperator::new("by_key.cuh", text, Product { key: 0, value: 1.0 });
-//! let scan = CustomScan::<Product>::new(&cuda::Compiler::new(), &cuda::open(0)?, &by_key)?;
-//! # Ok(()) }
-//! ```
-//!
-//! # Method
 //!
 //! On a GPU, each operation is one launch with the single pass of [`select`](crate::select): a block finds the heads of
 //! the runs in its tile, and decoupled look-back (Merrill and Garland 2016) yields the number of runs before the tile

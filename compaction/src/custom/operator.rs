@@ -97,7 +97,7 @@ impl<V: Shared> CustomOperator<V> {
 
     /// Adds to a kernel source the header `operator`, which defines the monoid for items of type `T`. Returns
     /// [`Error::NoFunction`] if the text does not contain the name of a function that it must define.
-    pub(super) fn declare<T: Shared>(&self, source: Source) -> Result<Source> {
+    pub(crate) fn declare<T: Shared>(&self, source: Source) -> Result<Source> {
         let lifts = self.names("lift");
         let [combine, lift] = functions::<V, T>();
         let is_needed = lifts || TypeId::of::<T>() != TypeId::of::<V>();
@@ -149,19 +149,17 @@ impl<V: Shared> CustomOperator<V> {
 
     /// Names the operator instead of the kernel file in an error of the compiler, and the function that is missing or
     /// has another type.
-    pub(super) fn loaded<T: Shared>(&self, module: Result<Module>) -> Result<Module> {
+    pub(crate) fn loaded<T: Shared>(&self, module: Result<Module>) -> Result<Module> {
         module.map_err(|error| match error {
             Error::Compile { log, .. } => {
-                let functions = functions::<V, T>();
-                match functions
-                    .into_iter()
-                    .find(|function| function.is_wrong(&log))
-                {
-                    Some(function) => self.no_function(function.signature),
-                    None => Error::Compile {
-                        kernel: self.shown(),
-                        log,
-                    },
+                let kernel = self.shown();
+                let is_in_text = |line: &str| line.starts_with(&kernel) && line.contains("error");
+                let mut functions = functions::<V, T>().into_iter();
+                match functions.find(|function| function.is_wrong(&log)) {
+                    Some(function) if !log.lines().any(is_in_text) => {
+                        self.no_function(function.signature)
+                    }
+                    _ => Error::Compile { kernel, log },
                 }
             }
             other => other,

@@ -6,20 +6,22 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     Item, Operator, REDUCE_BY_KEY, Workspace,
-    kernel_source::{check, of_keys},
+    kernel_source::{Values, check, of_keys},
 };
 use crate::{
     Count, CountWord, Movable, Result,
     arguments::{Call, InputParams, room_for_count},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
+    custom::CustomOperator,
+    layout::Shared,
     monoid::operator_header,
-    select::item_layout,
+    select::{check_item, item_layout},
     tiles::{rows, tile_items},
 };
 
 kernel_params! {
     /// The parameters of the kernel `reduce_by_key`, with keys as bytes.
-    struct ByKeyParams<'a, V: Item, W: CountWord> {
+    struct ByKeyParams<'a, V: Shared, W: CountWord> {
         keys: In<u8>,
         values: In<V>,
         input: Flat<InputParams<'static>>,
@@ -30,7 +32,7 @@ kernel_params! {
     }
 }
 
-/// The reduction of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceReduce::ReduceByKey`.
+/// The reduction of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB: `DeviceReduce::ReduceByKey`.
 ///
 /// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
 /// type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).
@@ -54,8 +56,8 @@ kernel_params! {
 /// ```
 #[doc(alias("DeviceReduce::ReduceByKey", "reduce_by_key"))]
 #[derive(Debug)]
-pub struct ReduceByKey<K: Movable, V: Item, W: CountWord = u32> {
-    operator: Operator,
+pub struct ReduceByKey<K: Movable, V: Shared, W: CountWord = u32> {
+    operator: Option<Operator>,
     kernel: Kernel<ByKeyParams<'static, V, W>>,
     types: PhantomData<fn(K)>,
 }
@@ -79,9 +81,12 @@ impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: Operator,
     ) -> Result<Self> {
-        let source = source::<V, W>(item_layout::<K>(), operator);
-        Ok(Self {
+        let source = operator_header::<V>(
+            source::<V, W>(item_layout::<K>(), Values::Numbers),
             operator,
+        );
+        Ok(Self {
+            operator: Some(operator),
             kernel: compiler.load(context, &source)?.kernel("reduce_by_key")?,
             types: PhantomData,
         })
@@ -96,18 +101,67 @@ impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
     /// assert_eq!(sources[0].path(), "compaction/kernels/reduce_by_key.cu");
     /// ```
     pub fn sources(operator: Operator) -> Vec<Source> {
-        vec![source::<V, W>(item_layout::<K>(), operator)]
+        let source = source::<V, W>(item_layout::<K>(), Values::Numbers);
+        vec![operator_header::<V>(source, operator)]
+    }
+}
+
+impl<K: Movable, V: Shared, W: CountWord> ReduceByKey<K, V, W> {
+    /// Compiles the kernel with an operator in CUDA C++, or loads it if compiled earlier. Values are combined in the
+    /// order of the input, and have 1 to 64 bytes.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, custom::CustomOperator, runs::ReduceByKey};
+    ///
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32).exact();
+    /// let any = ReduceByKey::<u64, u32>::with_operator(&cuda::Compiler::new(), &cuda::open(0)?, &any)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`CustomReduce::new`](crate::custom::CustomReduce::new).
+    pub fn with_operator(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: &CustomOperator<V>,
+    ) -> Result<Self> {
+        let source = custom_source::<V, W>(item_layout::<K>(), operator)?;
+        let module = operator.loaded::<V>(compiler.load(context, &source))?;
+        Ok(Self {
+            operator: None,
+            kernel: module.kernel("reduce_by_key")?,
+            types: PhantomData,
+        })
     }
 
-    /// Returns the operator that combines the values.
+    /// Returns the kernel files that [`with_operator`](Self::with_operator) needs, for an [`Archive`](cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::{custom::CustomOperator, runs::ReduceByKey};
+    ///
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let sources = ReduceByKey::<u8, u32>::sources_with_operator(&any)?;
+    /// assert!(sources[0].text()?.contains("return a | b;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
+    pub fn sources_with_operator(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
+        Ok(vec![custom_source::<V, W>(item_layout::<K>(), operator)?])
+    }
+
+    /// Returns the operator that combines the values, or `None` for one in CUDA C++.
     ///
     /// ```no_run
     /// # use compaction::{cuda, runs::{Operator, ReduceByKey}};
     /// let sums = ReduceByKey::<u32, f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Sum)?;
-    /// assert_eq!(sums.operator(), Operator::Sum);
+    /// assert_eq!(sums.operator(), Some(Operator::Sum));
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    pub fn operator(&self) -> Operator {
+    pub fn operator(&self) -> Option<Operator> {
         self.operator
     }
 
@@ -184,11 +238,19 @@ impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
     }
 }
 
-fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
+fn custom_source<V: Shared, W: CountWord>(
+    keys: Layout,
+    operator: &CustomOperator<V>,
+) -> Result<Source> {
+    const { check_item::<V>() };
+    operator.declare::<V>(source::<V, W>(keys, Values::Custom))
+}
+
+/// Returns the kernel file without its operator.
+fn source<V: Shared, W: CountWord>(keys: Layout, combined: Values) -> Source {
     let path = "compaction/kernels/reduce_by_key.cu";
     let text = include_str!("../../kernels/reduce_by_key.cu");
     let source = Source::new(path, text).kernel::<ByKeyParams<'static, V, W>>("reduce_by_key");
     let bytes = keys.size() + size_of::<V>();
-    let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
-    operator_header::<V>(source, operator)
+    of_keys::<W>(source, keys, (bytes, combined), rows(bytes))
 }

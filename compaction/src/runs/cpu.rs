@@ -10,7 +10,7 @@ use crate::{
     CountWord, Movable, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
-    fold::{Fold, Known},
+    fold::{Fold, Known, With},
     monoid::{Monoid, with_monoid},
     tiles::{
         rows, tile_items,
@@ -206,6 +206,47 @@ pub fn reduce_by_key<K: Movable + Send + Sync, V: Item>(
     }))
 }
 
+/// Combines the values of each run of equal keys by an operator of your own. Otherwise like [`reduce_by_key`].
+///
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
+/// [`ReduceByKey::with_operator`](super::ReduceByKey::with_operator) on any GPU.
+///
+/// ```
+/// use compaction::runs::cpu;
+///
+/// let (mut keys, mut any) = ([0_u8; 4], [0; 4]);
+/// let (lift, or) = (|item| item, |left: u32, right| left | right);
+/// let runs = cpu::reduce_by_key_with(0, lift, or, b"aabc", &[1, 4, 2, 0], &mut keys, &mut any)?;
+/// assert_eq!(any[..runs], [5, 2, 0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`unique_by_key`].
+pub fn reduce_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
+    identity: V,
+    lift: impl Fn(V) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    keys: &[K],
+    values: &[V],
+    keys_out: &mut [K],
+    values_out: &mut [V],
+) -> Result<usize> {
+    REDUCE_BY_KEY.check_pairs((keys, values), (keys_out, values_out))?;
+    let with = With {
+        identity,
+        lift,
+        combine,
+    };
+    let by_key = ByKey {
+        fold: &with,
+        keys,
+        values,
+    };
+    Ok(by_key.reduce(keys_out, values_out, |value| value))
+}
+
 /// Writes to `out`, for each item, the combination of `initial` and of all items before it in its run.
 ///
 /// The initial value of a plain scan is the operator's identity, such as 0. The bits of floating-point sums are those
@@ -256,6 +297,90 @@ pub fn inclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
     out: &mut [V],
 ) -> Result<()> {
     scan_by_key(operator, initial, keys, values, out, true)
+}
+
+/// Scans the values of each run by an operator of your own. Otherwise like [`exclusive_scan_by_key`].
+///
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
+/// [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
+///
+/// ```
+/// use compaction::runs::cpu;
+///
+/// let mut products = [0; 4];
+/// let (lift, product) = (|item| item, |left: u32, right| left * right);
+/// cpu::exclusive_scan_by_key_with(1, lift, product, 1, b"aaab", &[3, 2, 4, 5], &mut products)?;
+/// assert_eq!(products, [1, 3, 6, 1]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`unique_by_key`].
+pub fn exclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
+    identity: V,
+    lift: impl Fn(V) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    initial: V,
+    keys: &[K],
+    values: &[V],
+    out: &mut [V],
+) -> Result<()> {
+    let with = With {
+        identity,
+        lift,
+        combine,
+    };
+    scan_by_key_with(&with, initial, (keys, values), out, false)
+}
+
+/// Scans the values of each run by an operator of your own. Otherwise like [`inclusive_scan_by_key`].
+///
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
+/// [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
+///
+/// ```
+/// use compaction::runs::cpu;
+///
+/// let mut products = [0; 4];
+/// let (lift, product) = (|item| item, |left: u32, right| left * right);
+/// cpu::inclusive_scan_by_key_with(1, lift, product, 1, b"aaab", &[3, 2, 4, 5], &mut products)?;
+/// assert_eq!(products, [3, 6, 24, 5]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`unique_by_key`].
+pub fn inclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
+    identity: V,
+    lift: impl Fn(V) -> V + Sync,
+    combine: impl Fn(V, V) -> V + Sync,
+    initial: V,
+    keys: &[K],
+    values: &[V],
+    out: &mut [V],
+) -> Result<()> {
+    let with = With {
+        identity,
+        lift,
+        combine,
+    };
+    scan_by_key_with(&with, initial, (keys, values), out, true)
+}
+
+fn scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
+    fold: &impl Fold<V, Value = V>,
+    initial: V,
+    (keys, values): (&[K], &[V]),
+    out: &mut [V],
+    inclusive: bool,
+) -> Result<()> {
+    SCAN_BY_KEY.check_values(keys.len(), values.len())?;
+    check_room(SCAN_BY_KEY.keys.output, out.len(), keys.len())?;
+    let by_key = ByKey { fold, keys, values };
+    by_key.scan(initial, inclusive, out, |value| value);
+    Ok(())
 }
 
 fn scan_by_key<K: Movable + Send + Sync, V: Item>(

@@ -16,20 +16,30 @@ use crate::{
 /// The widest vector that one instruction copies, in bytes.
 const WIDEST_VECTOR: usize = 16;
 
+/// The values that a kernel combines.
+pub(super) enum Values {
+    /// The kernel combines nothing.
+    None,
+    /// Numbers, by an operator of this crate.
+    Numbers,
+    /// Values of the user's, by an operator that may need many registers.
+    Custom,
+}
+
 /// Adds to a kernel source the definitions that `runs.cuh` needs, for tiles in which each warp has `rows` rows.
-/// `item_bytes` is the size of what a thread holds in registers and stages, for each item, and `has_values` whether
-/// that includes values, which are combined.
+/// `item_bytes` is the size of what a thread holds in registers and stages, for each item, including values.
 pub(super) fn of_keys<W: CountWord>(
     source: Source,
     keys: Layout,
-    (item_bytes, has_values): (usize, bool),
+    (item_bytes, values): (usize, Values),
     rows: usize,
 ) -> Source {
     // As many as the registers permit.
-    let resident = match (rows * item_bytes, has_values) {
+    let resident = match (rows * item_bytes, values) {
         (33.., _) => 1,
-        (_, true) if is_wide::<W>() => 2,
-        (_, true) if item_bytes > 8 => 3,
+        (_, Values::Custom) => 2,
+        (_, Values::Numbers) if is_wide::<W>() => 2,
+        (_, Values::Numbers) if item_bytes > 8 => 3,
         _ => 4,
     };
     tiles::declare::<W>(source, rows, resident)

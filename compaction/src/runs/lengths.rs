@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     LENGTHS, Workspace,
-    kernel_source::{check, of_keys},
+    kernel_source::{Values, check, of_keys},
 };
 use crate::{
     Count, CountWord, Movable, Result,
@@ -165,5 +165,5 @@ fn source<W: CountWord>(keys: Layout) -> Source {
     let text = include_str!("../../kernels/run_lengths.cu");
     let source = Source::new(path, text).kernel::<LengthsParams<'static, W>>("run_lengths");
     let bytes = staged_bytes(keys.size());
-    of_keys::<W>(source, keys, (bytes, false), rows(bytes))
+    of_keys::<W>(source, keys, (bytes, Values::None), rows(bytes))
 }

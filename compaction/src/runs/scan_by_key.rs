@@ -6,21 +6,23 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Item, Operator, SCAN_BY_KEY, Workspace,
-    kernel_source::{check, of_keys},
+    kernel_source::{Values, check, of_keys},
 };
 use crate::{
     Count, CountWord, Movable, Result,
     arguments::{Call, InputParams},
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
+    custom::CustomOperator,
+    layout::Shared,
     monoid::operator_header,
     reduce,
-    select::item_layout,
+    select::{check_item, item_layout},
     tiles::{rows, tile_items},
 };
 
 kernel_params! {
     /// The parameters of the kernel `scan_by_key`, with keys as bytes. `inclusive` is 0 or 1.
-    struct ScanParams<'a, V: Item> {
+    struct ScanParams<'a, V: Shared> {
         keys: In<u8>,
         values: In<V>,
         input: Flat<InputParams<'static>>,
@@ -31,7 +33,7 @@ kernel_params! {
     }
 }
 
-/// A scan of the values of each run of equal keys on a GPU, by one operator. CUB: `DeviceScan::ExclusiveSumByKey` and
+/// A scan of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB: `DeviceScan::ExclusiveSumByKey` and
 /// its relatives.
 ///
 /// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
@@ -58,8 +60,8 @@ kernel_params! {
     "inclusive_scan_by_key"
 ))]
 #[derive(Debug)]
-pub struct ScanByKey<K: Movable, V: Item, W: CountWord = u32> {
-    operator: Operator,
+pub struct ScanByKey<K: Movable, V: Shared, W: CountWord = u32> {
+    operator: Option<Operator>,
     initial: V,
     kernel: Kernel<ScanParams<'static, V>>,
     types: PhantomData<fn(K, W)>,
@@ -84,9 +86,12 @@ impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: Operator,
     ) -> Result<Self> {
-        let source = source::<V, W>(item_layout::<K>(), operator);
-        Ok(Self {
+        let source = operator_header::<V>(
+            source::<V, W>(item_layout::<K>(), Values::Numbers),
             operator,
+        );
+        Ok(Self {
+            operator: Some(operator),
             initial: reduce::cpu::items(operator, &[]),
             kernel: compiler.load(context, &source)?.kernel("scan_by_key")?,
             types: PhantomData,
@@ -102,18 +107,68 @@ impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
     /// assert_eq!(sources[0].path(), "compaction/kernels/scan_by_key.cu");
     /// ```
     pub fn sources(operator: Operator) -> Vec<Source> {
-        vec![source::<V, W>(item_layout::<K>(), operator)]
+        let source = source::<V, W>(item_layout::<K>(), Values::Numbers);
+        vec![operator_header::<V>(source, operator)]
+    }
+}
+
+impl<K: Movable, V: Shared, W: CountWord> ScanByKey<K, V, W> {
+    /// Compiles the kernel with an operator in CUDA C++, or loads it if compiled earlier. Values are combined in the
+    /// order of the input, and have 1 to 64 bytes.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, custom::CustomOperator, runs::ScanByKey};
+    ///
+    /// let product = CustomOperator::new("product.cuh", "f32 combine(f32 a, f32 b) { return a * b; }", 1.0_f32);
+    /// let products = ScanByKey::<u64, f32>::with_operator(&cuda::Compiler::new(), &cuda::open(0)?, &product)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`CustomReduce::new`](crate::custom::CustomReduce::new).
+    pub fn with_operator(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: &CustomOperator<V>,
+    ) -> Result<Self> {
+        let source = custom_source::<V, W>(item_layout::<K>(), operator)?;
+        let module = operator.loaded::<V>(compiler.load(context, &source))?;
+        Ok(Self {
+            operator: None,
+            initial: operator.identity(),
+            kernel: module.kernel("scan_by_key")?,
+            types: PhantomData,
+        })
     }
 
-    /// Returns the operator that combines the values.
+    /// Returns the kernel files that [`with_operator`](Self::with_operator) needs, for an [`Archive`](cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::{custom::CustomOperator, runs::ScanByKey};
+    ///
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let sources = ScanByKey::<u8, u32>::sources_with_operator(&any)?;
+    /// assert!(sources[0].text()?.contains("return a | b;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
+    pub fn sources_with_operator(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
+        Ok(vec![custom_source::<V, W>(item_layout::<K>(), operator)?])
+    }
+
+    /// Returns the operator that combines the values, or `None` for one in CUDA C++.
     ///
     /// ```no_run
     /// # use compaction::{cuda, runs::{Operator, ScanByKey}};
     /// let scan = ScanByKey::<u32, f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Sum)?;
-    /// assert_eq!(scan.operator(), Operator::Sum);
+    /// assert_eq!(scan.operator(), Some(Operator::Sum));
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    pub fn operator(&self) -> Operator {
+    pub fn operator(&self) -> Option<Operator> {
         self.operator
     }
 
@@ -256,11 +311,19 @@ impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
     }
 }
 
-fn source<V: Item, W: CountWord>(keys: Layout, operator: Operator) -> Source {
+fn custom_source<V: Shared, W: CountWord>(
+    keys: Layout,
+    operator: &CustomOperator<V>,
+) -> Result<Source> {
+    const { check_item::<V>() };
+    operator.declare::<V>(source::<V, W>(keys, Values::Custom))
+}
+
+/// Returns the kernel file without its operator.
+fn source<V: Shared, W: CountWord>(keys: Layout, combined: Values) -> Source {
     let path = "compaction/kernels/scan_by_key.cu";
     let text = include_str!("../../kernels/scan_by_key.cu");
     let source = Source::new(path, text).kernel::<ScanParams<'static, V>>("scan_by_key");
     let bytes = keys.size() + size_of::<V>();
-    let source = of_keys::<W>(source, keys, (bytes, true), rows(bytes));
-    operator_header::<V>(source, operator)
+    of_keys::<W>(source, keys, (bytes, combined), rows(bytes))
 }

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     UNIQUE, UNIQUE_BY_KEY, Workspace,
-    kernel_source::{check, of_keys},
+    kernel_source::{Values, check, of_keys},
 };
 use crate::{
     Count, CountWord, Movable, Result,
@@ -309,7 +309,7 @@ fn source<W: CountWord>(keys: Layout) -> Source {
     let text = include_str!("../../kernels/unique.cu");
     let source = Source::new("compaction/kernels/unique.cu", text)
         .kernel::<UniqueParams<'static, W>>("unique");
-    of_keys::<W>(source, keys, (keys.size(), false), rows(keys.size()))
+    of_keys::<W>(source, keys, (keys.size(), Values::None), rows(keys.size()))
 }
 
 fn source_by_key<W: CountWord>(keys: Layout, values: Layout) -> Source {
@@ -322,7 +322,7 @@ fn source_by_key<W: CountWord>(keys: Layout, values: Layout) -> Source {
     of_keys::<W>(
         source,
         keys,
-        (keys.size(), false),
+        (keys.size(), Values::None),
         rows_of_keys(keys.size()),
     )
 }

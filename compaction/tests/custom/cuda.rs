@@ -9,7 +9,7 @@ use compaction::{
 use rand::RngExt;
 
 use crate::{
-    Affine, OTHER_TYPES, Product, Turn,
+    Affine, OTHER_TYPES, Turn,
     common::{Gpu, assert_error, lengths, times},
     devices::capture,
     guarded::Guarded,
@@ -248,41 +248,4 @@ pub(crate) fn names_what_is_missing(gpu: &Gpu) {
         new("u32 lift(u8 flag) { return flog; } u32 combine(u32 a, u23 b) { return a + b; }")
             .unwrap_err();
     assert!(matches!(error, Error::Compile { .. }), "{error}");
-}
-
-/// Scans structs of key and value by an operator that begins again where the key changes, as the documentation of `runs`
-/// recommends.
-pub(crate) fn scans_by_key(gpu: &Gpu) {
-    let text = "struct Product { u32 key, value; };
-        Product combine(Product left, Product right)
-        {
-            if (right.key == 0) return left;
-            return {right.key, left.key == right.key ? left.value * right.value : right.value};
-        }";
-    let identity = Product { key: 0, value: 1 };
-    let by_key = CustomOperator::new("by_key.cuh", text, identity);
-    for len in sizes() {
-        let mut random = seeded(len as u64);
-        let mut key = 1;
-        let items: Vec<Product> = (0..len)
-            .map(|_| {
-                key += u32::from(random.random_range(0..50) == 0);
-                let value = random.random_range(0..1000) * 2 + 1;
-                Product { key, value }
-            })
-            .collect();
-        let got = run(gpu, &by_key, identity, &items).inclusive;
-        let mut product = 1_u32;
-        for (at, item) in items.iter().enumerate() {
-            if at > 0 && items[at - 1].key != item.key {
-                product = 1;
-            }
-            product = product.wrapping_mul(item.value);
-            assert_eq!(
-                (got[at].key, got[at].value),
-                (item.key, product),
-                "{at} of {len}"
-            );
-        }
-    }
 }

@@ -39,12 +39,6 @@ compaction::shared! {
         imaginary: f32,
         scale: f32,
     }
-
-    /// The product of some values with the same key, modulo 2³².
-    pub(crate) struct Product {
-        key: u32,
-        value: u32,
-    }
 }
 
 impl Affine {
@@ -158,7 +152,7 @@ fn main() {
         nvrtc "" self { functions_of_other_types_do_not_compile }
         gpu "cuda_" cuda {
             combines_functions, gives_the_bits_of_the_cpu, converts_items, reads_its_count_from_the_device,
-            replays_captured_calls, names_what_is_missing, scans_by_key,
+            replays_captured_calls, names_what_is_missing,
         }
     )
     .run()

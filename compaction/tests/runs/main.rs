@@ -18,6 +18,7 @@ mod spills;
 
 mod backends;
 mod cuda;
+mod own_operator;
 
 use std::sync::Arc;
 
@@ -135,6 +136,8 @@ fn main() {
             reads_its_count_from_the_device, starts_from_an_initial_value, reuses_a_workspace, survives_epoch_wraparound,
             replays_captured_calls, refuses_invalid_arguments,
         }
+        test "own_operators_" own_operator { the_cpu_keeps_the_order }
+        gpu "cuda_own_operators_" own_operator { agrees_with_the_cpu }
         huge "huge_" cuda { finds_runs_past_32_bits }
     )
     .run()
@@ -312,4 +315,5 @@ fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
         ScanByKey::<Words16, f64, u64>::sources(Operator::Sum),
     ];
     spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &wide.concat());
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &own_operator::sources());
 }
