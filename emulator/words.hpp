@@ -471,7 +471,7 @@ EMULATED_API void *emulated_dynamic_shared(size_t *bytes)
 #endif
 }
 
-// ------------------------------------------------------------------------------------- what CUDA's compiler does not have
+// ------------------------------------------------------------------------------------- what CUDA's compiler lacks
 
 #undef INFINITY
 #undef NAN

@@ -1,5 +1,5 @@
-// Functions of a warp, a block and all blocks for kernels of your own: scans, folds, ranks and prefixes. This header and
-// the prelude are stable; those in compaction/kernels are not. Guide: compaction/src/look_back.rs.
+// Functions of a warp, a block and all blocks for kernels of your own: scans, folds, ranks and prefixes. This header
+// and the prelude are stable; those in compaction/kernels are not. Guide: compaction/src/look_back.rs.
 //
 // The kernel file defines BLOCK_THREADS, a multiple of 32, and is launched with one-dimensional blocks of this many
 // threads. All threads of a block call each function together; those of a warp call each function `warp_…` together.

@@ -16,8 +16,9 @@
 //! same order, which depends on the number of items only: all backends give the same bits if both definitions of the
 //! operator do.
 //!
-//! The values of runs of equal keys are combined by [`ReduceByKey::with_operator`](crate::runs::ReduceByKey::with_operator)
-//! and [`ScanByKey::with_operator`](crate::runs::ScanByKey::with_operator).
+//! The values of runs of equal keys are combined by
+//! [`ReduceByKey::with_operator`](crate::runs::ReduceByKey::with_operator) and
+//! [`ScanByKey::with_operator`](crate::runs::ScanByKey::with_operator).
 //!
 //! [`reduce`](crate::reduce) and [`scan`](crate::scan) are faster for sums, minima and maxima of numbers.
 //!

@@ -1,5 +1,5 @@
-//! Scans, ranks and prefixes for kernels of your own: the functions of `<compaction/block.cuh>`, and the device memory by
-//! which blocks pass on prefixes.
+//! Scans, ranks and prefixes for kernels of your own: the functions of `<compaction/block.cuh>`, and the device memory
+//! by which blocks pass on prefixes.
 //!
 //! A kernel that computes something and keeps a part of the results needs no flags and no second pass. Each block ranks
 //! its own results, and learns from earlier blocks where to write them:
@@ -52,8 +52,8 @@
 //! | `TileChain` | the prefix of a block over all blocks, in one launch | `TilePrefixCallbackOp` |
 //!
 //! A *monoid* is an associative operation with an identity. `Sum<T>`, `Min<T>` and `Max<T>` are those of number types
-//! (`u32`, `i32`, `u64`, `i64`, `f32`, `f64`), with the meaning that [`Operator`](crate::scan::Operator) documents. Others
-//! are structs of yours, over a number type or a struct of 4-byte words. They need not be commutative:
+//! (`u32`, `i32`, `u64`, `i64`, `f32`, `f64`), with the meaning that [`Operator`](crate::scan::Operator) documents.
+//! Others are structs of yours, over a number type or a struct of 4-byte words. They need not be commutative:
 //!
 //! ```c++
 //! struct Affine { f32 a, b; };  // x → a x + b

@@ -41,8 +41,8 @@ pub fn even<T: Sample, W: CountWord>(
 }
 
 /// Writes to `out` how many items lie in each bin. Bin b has the items from `bounds[b]` to below `bounds[b + 1]`, and
-/// `out` has one entry less than there are bounds. No bound is less than the one before it, and a bin between equal bounds
-/// is empty.
+/// `out` has one entry less than there are bounds. No bound is less than the one before it, and a bin between equal
+/// bounds is empty.
 ///
 /// ```
 /// use compaction::histogram::cpu;

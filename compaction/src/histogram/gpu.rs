@@ -264,8 +264,8 @@ impl<T: Sample, W: CountWord> Histogram<T, W> {
     /// Enqueues a histogram of the first `count` items. Bin b has the items from `bounds[b]` to below `bounds[b + 1]`.
     /// Otherwise like [`even`](Self::even).
     ///
-    /// There is one bound more than bins, and none is less than the one before it; otherwise the counts are unspecified.
-    /// A bin between equal bounds is empty.
+    /// There is one bound more than bins, and none is less than the one before it; otherwise the counts are
+    /// unspecified. A bin between equal bounds is empty.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, histogram::{Histogram, Workspace}};

@@ -32,7 +32,8 @@ kernel_params! {
     }
 }
 
-/// The reduction of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB: `DeviceReduce::ReduceByKey`.
+/// The reduction of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB:
+/// `DeviceReduce::ReduceByKey`.
 ///
 /// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
 /// type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).

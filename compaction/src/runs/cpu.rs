@@ -208,8 +208,8 @@ pub fn reduce_by_key<K: Movable + Send + Sync, V: Item>(
 
 /// Combines the values of each run of equal keys by an operator of your own. Otherwise like [`reduce_by_key`].
 ///
-/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
-/// [`ReduceByKey::with_operator`](super::ReduceByKey::with_operator) on any GPU.
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are
+/// those of [`ReduceByKey::with_operator`](super::ReduceByKey::with_operator) on any GPU.
 ///
 /// ```
 /// use compaction::runs::cpu;
@@ -301,8 +301,8 @@ pub fn inclusive_scan_by_key<K: Movable + Send + Sync, V: Item>(
 
 /// Scans the values of each run by an operator of your own. Otherwise like [`exclusive_scan_by_key`].
 ///
-/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
-/// [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are
+/// those of [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
 ///
 /// ```
 /// use compaction::runs::cpu;
@@ -336,8 +336,8 @@ pub fn exclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Syn
 
 /// Scans the values of each run by an operator of your own. Otherwise like [`inclusive_scan_by_key`].
 ///
-/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are those of
-/// [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
+/// `identity`, `lift` and `combine` are those of [`custom::cpu::reduce`](crate::custom::cpu::reduce). The bits are
+/// those of [`ScanByKey::with_operator`](super::ScanByKey::with_operator) on any GPU.
 ///
 /// ```
 /// use compaction::runs::cpu;

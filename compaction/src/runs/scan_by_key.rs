@@ -33,8 +33,8 @@ kernel_params! {
     }
 }
 
-/// A scan of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB: `DeviceScan::ExclusiveSumByKey` and
-/// its relatives.
+/// A scan of the values of each run of equal keys on a GPU, by one operator, which may be one of your own. CUB:
+/// `DeviceScan::ExclusiveSumByKey` and its relatives.
 ///
 /// Keys have type `K`, plain data or `bool`, and are equal if their bytes are equal. Values have type `V`. Counts have
 /// type `W`: `u32`, or `u64` for 2³² or more items. A call is one launch, like that of [`Unique`](super::Unique).

@@ -88,7 +88,10 @@ struct Affine { u32 a, b; };
 struct Compose {
     using Value = Affine;
     static __device__ Affine identity() { return {1, 0}; }
-    static __device__ Affine combine(Affine left, Affine right) { return {left.a * right.a, right.a * left.b + right.b}; }
+    static __device__ Affine combine(Affine left, Affine right)
+    {
+        return {left.a * right.a, right.a * left.b + right.b};
+    }
 };
 struct Digits { u32 count, power, value; };
 struct Append {

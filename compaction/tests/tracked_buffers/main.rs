@@ -20,8 +20,7 @@ use compaction::{
 
 fn main() {
     let tests = Tests::new();
-    add_tests!(tests; gpu "cuda_" self { calls_are_captured });
-    tests.run();
+    add_tests!(tests; gpu "cuda_" self { calls_are_captured }).run();
 }
 
 /// cudarc's events, which it waits for by default, would end a capture.
