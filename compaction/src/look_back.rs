@@ -71,8 +71,8 @@
 //! `Monoid::identity()` and `Monoid::combine(left, right)` are what stands for missing items, and what adds prefixes.
 //!
 //! The constant `BLOCK_THREADS` is the number of threads of a block, a multiple of 32; a launch with other blocks is an
-//! [error](Error::BlockSize). All threads of a block call each function together. Each block calls `prefix` once, and then
-//! `finish`.
+//! [error](Error::BlockSize). [`TileStates::declare`] adds what the header needs, also to kernels without a `TileChain`.
+//! All threads of a block call each function together. Each block calls `prefix` once, and then `finish`.
 //!
 //! [`Launch::covering(0, …)`](crate::cuda::Launch::covering) launches nothing, so that a count such as `kept` keeps its
 //! old value. Write 0 there first if there may be no items.

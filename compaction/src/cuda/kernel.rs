@@ -219,7 +219,7 @@ pub struct Launch {
 
 impl Launch {
     /// Returns a launch with at least one thread for each item, in blocks of `block_threads` threads. The last block
-    /// may have threads without an item.
+    /// may have threads without an item. For 0 items there are no blocks, and the launch does nothing.
     ///
     /// ```
     /// use compaction::cuda::Launch;

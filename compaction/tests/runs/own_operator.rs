@@ -142,13 +142,13 @@ pub(crate) fn the_cpu_keeps_the_order() {
         for (run, &(first, length)) in naive_runs(keys).iter().enumerate() {
             firsts.push(keys[first]);
             let mut before = INITIAL;
-            for at in first..first + length {
+            let run_values = &values[first..first + length];
+            for (at, &value) in (first..).zip(run_values) {
                 assert_eq!(got.exclusive[at], before, "{case}: {at}");
-                before = before.then(values[at]);
+                before = before.then(value);
                 assert_eq!(got.inclusive[at], before, "{case}: {at}");
             }
-            let run_values = values[first..first + length].iter().copied();
-            totals.extend(run_values.reduce(Affine::then));
+            totals.extend(run_values.iter().copied().reduce(Affine::then));
             assert_eq!(got.totals[run], totals[run], "{case}: run {run}");
         }
         assert_bytes(&got.keys, &firsts, case);
