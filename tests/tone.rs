@@ -273,3 +273,43 @@ fn neutral_keeps_base_colors() {
         "{bright}, expected {expected}"
     );
 }
+
+#[test]
+fn every_exposure_maps_black_to_black_and_light_to_white_or_black() {
+    let values = [0.0, 1e-30, 0.5, 3e38, -1.0];
+    for exposure in [128.0, 200.0, f32::MAX, f32::INFINITY] {
+        assert_eq!(
+            codes(&values, exposure),
+            [0, 255, 255, 255, 0],
+            "{exposure}"
+        );
+        assert_eq!(codes(&values, -exposure)[..3], [0; 3], "-{exposure}");
+    }
+    assert_eq!(codes(&values, f32::NAN), codes(&values, 0.0));
+}
+
+#[test]
+fn pixels_that_are_not_finite_are_magenta_with_every_tone_curve_and_exposure() {
+    let picture = Picture {
+        width: 3,
+        height: 1,
+        pixels: vec![
+            Vec3::new(f32::NAN, 0.0, 0.0),
+            Vec3::INFINITY,
+            Vec3::new(0.0, f32::NEG_INFINITY, 1.0),
+        ],
+    };
+    for tone in Tone::ALL {
+        for exposure in [
+            0.0,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            -200.0,
+            200.0,
+        ] {
+            let rgba = to_srgb8(&picture, exposure, tone);
+            assert_eq!(rgba, [255, 0, 255, 255].repeat(3), "{tone:?} {exposure}");
+        }
+    }
+}

@@ -38,6 +38,15 @@ pub enum Error {
         /// Cause on one line, such as `must be at least 1x1 pixel`.
         problem: String,
     },
+    /// A scene in memory with a wrong value: a number out of range, an index of something that does not exist, or lists
+    /// that do not belong together. See [`Scene::check`](crate::Scene::check).
+    #[error("{object}: {problem}")]
+    Invalid {
+        /// Name of the faulty object, such as ``materials[3] `glass` `` or `meshes[0]`.
+        object: String,
+        /// The field with its value and what was expected, on one line.
+        problem: String,
+    },
     /// A file that could not be written. It keeps its old content, unless only the final sync of its folder failed.
     #[error("{}: {problem}", path.display())]
     Write {

@@ -469,10 +469,10 @@ pub use self::{
         Absorption, Background, BlendError, Camera, Channel, DirectLight, Encoding, Environment,
         EnvironmentSource, FacetDistribution, Field, FieldEdit, FieldError, FieldKind, FieldValue,
         Filter, Focus, Framing, GlassTint, Image, Instance, Lens, Light, MAX_LIGHT, Masking,
-        MaterialTexture, MaterialTextures, Medium, Mesh, Metal, NamedCamera, NumberKind, Parameter,
-        Part, PartState, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides,
-        Sphere, SpotFalloff, SunSkySettings, Surface, Texels, Texture, Timeline, Tone, Triangle,
-        ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        MaterialTexture, MaterialTextures, MaterialUse, Medium, Mesh, Metal, NamedCamera,
+        NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection, Roughness,
+        Scene, SettingOverrides, Sphere, SpotFalloff, SunSkySettings, Surface, Texels, Texture,
+        Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

@@ -40,6 +40,10 @@ pub const RENDERING_BYTES: u64 = 200;
 /// Measured on a scene of 100,000 instances.
 pub const INSTANCE_BYTES: u64 = 270;
 
+/// Largest number of primitives of a scene: triangles, spheres and instances together. The triangles of a mesh count
+/// once. Primitive indices have 32 bits, and one bit is reserved.
+pub(crate) const MAX_PRIMITIVES: usize = 1 << 31;
+
 /// Largest coordinate and length in metres. The square of a product of two of them still fits into an `f32`.
 pub(crate) const MAX_LENGTH: f64 = 1e8;
 /// Smallest length in metres. Its square is still a normal `f32`.

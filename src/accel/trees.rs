@@ -5,7 +5,7 @@ pub(crate) mod support;
 
 use std::{
     mem,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
 };
 
 use glam::{DMat3, DVec3, Vec3};
@@ -30,7 +30,7 @@ use crate::{
         primitive::{INSTANCE, Primitive},
     },
     math::max_f32,
-    scene::{self, Scene, memory},
+    scene::{self, MaterialUse, Scene, Sphere, Triangle, memory},
 };
 
 /// The geometry of a scene as traversal reads it. It refers to materials by index only, so it stays valid when they
@@ -55,13 +55,38 @@ pub struct SceneBvhs {
     /// The scene prepared for SIMD traversal of instances, see
     /// [`RenderScene::simd_instanced_scene`](crate::device::render_scene::RenderScene::simd_instanced_scene).
     pub(crate) simd_instanced_scene: OnceLock<Option<SimdInstancedScene>>,
+    /// The shapes over which the trees were built.
+    shapes: Shapes,
+}
+
+/// The shapes of a scene, to recognise them without comparing them, and their largest material index.
+#[derive(Default)]
+struct Shapes {
+    triangles: Weak<Vec<Triangle>>,
+    spheres: Weak<Vec<Sphere>>,
+    meshes: Weak<Vec<scene::Mesh>>,
+    instances: Weak<Vec<scene::Instance>>,
+    material: MaterialUse,
+}
+
+impl Shapes {
+    /// Returns whether a scene has these very shapes, in the same memory.
+    fn are_of(&self, scene: &Scene) -> bool {
+        self.triangles.as_ptr() == Arc::as_ptr(&scene.triangles)
+            && self.spheres.as_ptr() == Arc::as_ptr(&scene.spheres)
+            && self.meshes.as_ptr() == Arc::as_ptr(&scene.meshes)
+            && self.instances.as_ptr() == Arc::as_ptr(&scene.instances)
+    }
 }
 
 use crate::scene::limits::{BUILDING_BYTES, INSTANCE_BYTES};
 
 impl SceneBvhs {
-    /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
-    /// suffice.
+    /// Builds the trees of a scene.
+    ///
+    /// # Errors
+    /// If the shapes are invalid, see [`Scene::check_shapes`], if a tree would be too deep for the traversal stack, or if
+    /// memory does not suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
         SceneBvhs::with_effort(scene, Effort::for_scene(primitive_count(scene)))
     }
@@ -76,6 +101,7 @@ impl SceneBvhs {
 
     /// Builds the trees of a scene with this effort. Fails like [`SceneBvhs::of`].
     fn with_effort(scene: &Scene, effort: Effort) -> Result<SceneBvhs, Error> {
+        let material = scene.check_shapes()?;
         let primitive_count = primitive_count(scene);
         let of_instances = scene.instances.len() as u64 * INSTANCE_BYTES;
         let bytes = primitive_count as u64 * BUILDING_BYTES + of_instances;
@@ -85,9 +111,38 @@ impl SceneBvhs {
                 "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
             ),
         })?;
-        build(scene, effort).ok_or_else(|| Error::TreeTooDeep {
+        let trees = build(scene, effort).ok_or_else(|| Error::TreeTooDeep {
             scene: scene.path.clone(),
-        })
+        })?;
+        let shapes = Shapes {
+            triangles: Arc::downgrade(&scene.triangles),
+            spheres: Arc::downgrade(&scene.spheres),
+            meshes: Arc::downgrade(&scene.meshes),
+            instances: Arc::downgrade(&scene.instances),
+            material,
+        };
+        Ok(SceneBvhs { shapes, ..trees })
+    }
+
+    /// Checks that the trees belong to a scene, and that the materials of its shapes exist. Shapes in other memory than
+    /// those of the trees are checked again.
+    ///
+    /// # Errors
+    /// Those of [`Scene::check`]. [`Error::Setting`] if the scene has other shapes than the trees.
+    pub(crate) fn check_scene(&self, scene: &Scene) -> Result<(), Error> {
+        if self.shapes.are_of(scene) {
+            return Ok(scene.check_materials_exist(self.shapes.material.clone())?);
+        }
+        scene.check_materials_exist(scene.check_shapes()?)?;
+        let fits = self.primitives.len() == primitive_count(scene)
+            && self.instances.len() == scene.instances.len();
+        match fits {
+            true => Ok(()),
+            false => Err(Error::Setting {
+                setting: "trees".to_owned(),
+                problem: "they belong to another scene; build those of this scene".to_owned(),
+            }),
+        }
     }
 
     /// Wraps the tree of a scene without instances.
@@ -101,6 +156,7 @@ impl SceneBvhs {
             extent: tree.extent,
             simd_scene: OnceLock::new(),
             simd_instanced_scene: OnceLock::new(),
+            shapes: Shapes::default(),
         }
     }
 }

@@ -165,7 +165,7 @@ impl RenderScene {
     /// Builds the BVHs and light tables of a scene.
     ///
     /// # Errors
-    /// A BVH is too deep for the traversal stack, or memory does not suffice.
+    /// The scene is invalid, see [`Scene::check`], a BVH is too deep for the traversal stack, or memory does not suffice.
     pub fn new(scene: &Scene) -> Result<RenderScene, Error> {
         RenderScene::with_trees(Arc::new(SceneBvhs::of(scene)?), scene)
     }
@@ -173,15 +173,14 @@ impl RenderScene {
     /// Builds the material and light tables of a scene whose BVHs exist already.
     ///
     /// # Errors
-    /// The textures exceed the address range or the memory, or a blend is invalid (see [`Scene::check_blends`]).
+    /// The scene is invalid, see [`Scene::check`], or the textures exceed the address range or the memory.
     pub fn with_trees(trees: Arc<SceneBvhs>, scene: &Scene) -> Result<RenderScene, Error> {
         let invalid = |problem: String| Error::File {
             file: scene.path.display().to_string(),
             problem,
         };
-        scene
-            .check_blends()
-            .map_err(|error| invalid(error.to_string()))?;
+        scene.check_looks()?;
+        trees.check_scene(scene)?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let kinds = materials
             .iter()

@@ -118,7 +118,8 @@ impl Renderer {
     /// Creates a renderer: builds the scene's BVHs and tables, and copies them to the devices of the backend.
     ///
     /// # Errors
-    /// The backend does not exist or has too little memory, or a BVH is too deep for the traversal stack.
+    /// The scene is invalid, see [`Scene::check`], the backend does not exist or has too little memory, or a BVH is too
+    /// deep for the traversal stack.
     pub fn new(scene: &Scene, settings: &Settings) -> Result<Renderer, Error> {
         Renderer::with_trees(Arc::new(SceneBvhs::of(scene)?), scene, settings)
     }
@@ -130,9 +131,9 @@ impl Renderer {
         settings: &Settings,
     ) -> Result<Renderer, Error> {
         let (width, height) = scene.size;
-        let camera = Camera::new(&scene.camera, width, height);
         let kept = Arc::downgrade(&trees);
         let render_scene = Arc::new(RenderScene::with_trees(trees, scene)?);
+        let camera = Camera::new(&scene.camera, width, height);
         let lit_scene = light_shares::for_camera(&render_scene, &camera, scene.max_bounces);
         let empty_view = empty_view::note(scene, &lit_scene, &camera);
         let depends = light_shares::depend_on_camera(&render_scene);

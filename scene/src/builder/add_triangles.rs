@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::geometry::{MAX_PRIMITIVES, has_area};
 use crate::{
     Error,
-    limits::MAX_LENGTH,
+    limits::{MAX_LENGTH, MAX_PRIMITIVES},
     memory,
-    scene::{Scene, Triangle},
+    scene::{Scene, Triangle, has_area},
 };
 
 impl Scene {

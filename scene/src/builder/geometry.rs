@@ -8,16 +8,12 @@ use super::{
 };
 use crate::{
     error::point_text,
-    limits::{MAX_LENGTH, MIN_LENGTH},
+    limits::{MAX_LENGTH, MAX_PRIMITIVES, MIN_LENGTH},
     memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
     origin::{Parts, typical_box},
-    scene::{Instance, Mesh, Sphere, Triangle},
+    scene::{Instance, Mesh, Sphere, Triangle, has_area},
 };
-
-/// Largest number of primitives of a scene: triangles, spheres and instances together. The triangles of a mesh count
-/// once. Primitive indices have 32 bits, and one bit is reserved.
-pub(super) const MAX_PRIMITIVES: usize = 1 << 31;
 
 /// The numbers of parts of a model that are left out because they are too small or the file does not have them.
 #[derive(Clone, Copy, Default)]
@@ -391,11 +387,6 @@ impl Geometry {
             )),
         }
     }
-}
-
-/// Returns whether a triangle has an area, which means that its normal can be computed in `f32`.
-pub(super) fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
-    (b - a).cross(c - a).length_squared().is_normal()
 }
 
 /// Fails if the position of a vertex is not finite. The message names the vertex by `number`, counted from 1.

@@ -59,7 +59,7 @@ impl Scene {
         for &Triangle { vertices, material } in self.triangles.iter() {
             let [a, b, c] = vertices;
             hash.floats([a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z]);
-            hash.bytes(&materials[material as usize]);
+            hash.bytes(&at(&materials, material));
         }
         hash.number(self.spheres.len() as u64);
         for &Sphere {
@@ -69,7 +69,7 @@ impl Scene {
         } in self.spheres.iter()
         {
             hash.floats([center.x, center.y, center.z, radius]);
-            hash.bytes(&materials[material as usize]);
+            hash.bytes(&at(&materials, material));
         }
         for light in &self.lights {
             light_hash(light, &mut hash);
@@ -88,10 +88,12 @@ impl Scene {
         let textures: Vec<[u8; 16]> = self
             .textures
             .iter()
-            .map(|texture| texture_hash(texture, images[texture.image as usize]))
+            .map(|texture| texture_hash(texture, at(&images, texture.image)))
             .collect();
         for (&material, maps) in &self.maps {
-            let hashed = &mut materials[material as usize];
+            let Some(hashed) = materials.get_mut(material as usize) else {
+                continue;
+            };
             *hashed = maps_hash(*hashed, maps, &textures);
         }
     }
@@ -100,7 +102,9 @@ impl Scene {
     /// include it.
     fn add_media(&self, materials: &mut [[u8; 16]]) {
         for (&material, medium) in &self.media {
-            let hashed = &mut materials[material as usize];
+            let Some(hashed) = materials.get_mut(material as usize) else {
+                continue;
+            };
             let mut hash = Hasher::default();
             hash.bytes(&*hashed);
             medium.add_to(&mut hash);
@@ -124,7 +128,7 @@ impl Scene {
                 let mut hash = Hasher::default();
                 hash.bytes(&own[index]);
                 for part in parts {
-                    hash.bytes(&before[part as usize]);
+                    hash.bytes(&at(&before, part));
                 }
                 materials[index] = hash.finish().to_le_bytes();
             }
@@ -150,14 +154,20 @@ impl Scene {
             material,
         } in self.instances.iter()
         {
-            hash.bytes(&meshes[mesh as usize]);
+            hash.bytes(&at(&meshes, mesh));
             hash.vectors(axes.into_iter().chain([position]));
             hash.bytes(&[material.is_some().into()]);
             if let Some(material) = material {
-                hash.bytes(&materials[material as usize]);
+                hash.bytes(&at(materials, material));
             }
         }
     }
+}
+
+/// Returns the entry of a list with an index. Returns zeros for an index that does not exist, as in a scene that
+/// [`Scene::check`] refuses.
+fn at<T: Copy + Default>(list: &[T], index: u32) -> T {
+    list.get(index as usize).copied().unwrap_or_default()
 }
 
 /// Returns the hash of a mesh with its vertex attributes and materials. `by_index` are the hashes of all materials by
@@ -189,7 +199,7 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
     }
     hash.number(materials.len() as u64);
     for &material in materials {
-        hash.bytes(&by_index[material as usize]);
+        hash.bytes(&at(by_index, material));
     }
     hash.finish().to_le_bytes()
 }
@@ -333,7 +343,7 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
     }
     for (&parameter, map) in by_parameter {
         hash.bytes(&[parameter as u8, map.channel as u8]);
-        hash.bytes(&textures[map.texture as usize]);
+        hash.bytes(&at(textures, map.texture));
     }
     hash.finish().to_le_bytes()
 }

@@ -63,6 +63,11 @@ impl Image {
         max.max_element()
     }
 
+    /// Returns whether the type of the texels limits all values to 1.
+    pub(crate) fn is_at_most_one(&self) -> bool {
+        !matches!(self.texels, Texels::Floats(_))
+    }
+
     /// Returns `true` if alpha is 1 (for floats, 1 or more) in every texel.
     pub fn is_opaque(&self) -> bool {
         match &self.texels {

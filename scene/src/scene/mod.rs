@@ -4,6 +4,7 @@ mod absorption;
 mod background;
 mod blends;
 pub(crate) mod camera;
+mod check;
 mod fields;
 mod framing;
 mod hash;
@@ -31,6 +32,7 @@ pub use blends::BlendError;
 pub(crate) use blends::Blends;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub(crate) use camera::{NoView, turn_about_y};
+pub use check::MaterialUse;
 pub(crate) use fields::fields_of_material;
 pub use fields::{
     Field, FieldEdit, FieldError, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState,
@@ -44,6 +46,7 @@ pub(crate) use light::{SunPosition, turns};
 pub use medium::Medium;
 pub(crate) use medium::{COEFFICIENTS, MAX_ANISOTROPY, MIN_FOG_EXTINCTION};
 pub use settings::SettingOverrides;
+pub(crate) use shape::has_area;
 pub use shape::{Instance, Mesh, Sphere, Triangle};
 pub use surface::{FacetDistribution, GlassTint, Masking, Metal, Principled, Roughness, Surface};
 pub use texture::{

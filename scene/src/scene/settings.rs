@@ -66,12 +66,12 @@ impl Scene {
             }
         }
         let surfaces = (0..).zip(&self.materials).map(|(index, surface)| {
-            let brightest = self
-                .maps
-                .get(&index)
-                .and_then(|maps| maps.textures.get(&Parameter::Emission));
-            let brightest = brightest.map_or(1.0, |map| self.brightest(map));
-            surface.radiance().max_element() * brightest
+            let radiance = surface.radiance().max_element();
+            let maps = self.maps.get(&index);
+            match maps.and_then(|maps| maps.textures.get(&Parameter::Emission)) {
+                Some(map) if radiance > 0.0 => radiance * self.brightest(map, radiance),
+                _ => radiance,
+            }
         });
         let lights = self
             .lights
@@ -86,9 +86,20 @@ impl Scene {
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
     }
 
-    /// Returns the largest red, green or blue value, linear, in the image of the texture that `map` refers to.
-    fn brightest(&self, map: &MaterialTexture) -> f32 {
-        let texture = &self.textures[map.texture as usize];
-        self.images[texture.image as usize].brightest(texture.encoding)
+    /// Returns the largest red, green or blue value, linear, in the image of the texture that `map` refers to. Returns
+    /// 1 without reading an image that has no larger values, if that is not too bright with this radiance, and for an
+    /// image that does not exist.
+    fn brightest(&self, map: &MaterialTexture, radiance: f32) -> f32 {
+        let Some(texture) = self.textures.get(map.texture as usize) else {
+            return 1.0;
+        };
+        match self.images.get(texture.image as usize) {
+            Some(image)
+                if !image.is_at_most_one() || check_brightness(radiance, self.spp).is_err() =>
+            {
+                image.brightest(texture.encoding)
+            }
+            _ => 1.0,
+        }
     }
 }

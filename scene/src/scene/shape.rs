@@ -109,6 +109,11 @@ pub struct Instance {
     pub material: Option<u32>,
 }
 
+/// Returns whether a triangle has an area, which means that its normal can be computed in `f32`.
+pub(crate) fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
+    (b - a).cross(c - a).length_squared().is_normal()
+}
+
 impl Scene {
     /// Makes this scene share the triangles, spheres, meshes and instances of `other`, if [`Scene::has_equal_shapes`]
     /// holds for both. The four `Arc`s then point to the same data, so later comparisons need only compare pointers.
@@ -139,27 +144,22 @@ impl Scene {
     }
 
     /// Returns the indices into `instances`, in increasing order, of those that have an emissive material on any
-    /// triangle.
+    /// triangle. Materials and meshes that do not exist count as dark.
     pub fn emissive_instances(&self) -> Vec<u32> {
-        let shines: Vec<bool> = self
-            .materials
-            .iter()
-            .map(|material| material.radiance() != Vec3::ZERO)
-            .collect();
+        let shines = |&material: &u32| {
+            let surface = self.materials.get(material as usize);
+            surface.is_some_and(|surface| surface.radiance() != Vec3::ZERO)
+        };
         let meshes: Vec<bool> = self
             .meshes
             .iter()
-            .map(|mesh| {
-                mesh.materials
-                    .iter()
-                    .any(|&material| shines[material as usize])
-            })
+            .map(|mesh| mesh.materials.iter().any(shines))
             .collect();
         (0..)
             .zip(self.instances.iter())
-            .filter(|(_, instance)| match instance.material {
-                Some(material) => shines[material as usize],
-                None => meshes[instance.mesh as usize],
+            .filter(|(_, instance)| match &instance.material {
+                Some(material) => shines(material),
+                None => meshes.get(instance.mesh as usize) == Some(&true),
             })
             .map(|(number, _)| number)
             .collect()
@@ -170,7 +170,8 @@ impl Scene {
     pub fn emissive_triangle_count(&self) -> u64 {
         let triangles = |&instance: &u32| {
             let mesh = self.instances[instance as usize].mesh;
-            self.meshes[mesh as usize].triangles.len() as u64
+            let mesh = self.meshes.get(mesh as usize);
+            mesh.map_or(0, |mesh| mesh.triangles.len() as u64)
         };
         self.emissive_instances().iter().map(triangles).sum()
     }

@@ -29,9 +29,14 @@ fn in_range(light: Vec3) -> Vec3 {
 
 /// Converts a picture to opaque RGBA with eight bits per channel, rows from the top.
 ///
-/// Each stop of exposure doubles the brightness before tone mapping. Pixels that are not finite become magenta.
+/// Each stop of exposure doubles the brightness before tone mapping. Any exposure is valid: an infinite one makes all
+/// pixels with light white, or all pixels black, and NaN counts as 0. Pixels that are not finite become magenta.
 pub fn to_srgb8(picture: &Picture, exposure_stops: f32, tone: Tone) -> Vec<u8> {
-    let gain = libm::exp2f(exposure_stops);
+    let gain = match exposure_stops.is_nan() {
+        true => 1.0,
+        // Finite, so that black stays black.
+        false => libm::exp2f(exposure_stops).min(f32::MAX),
+    };
     let mut rgba = vec![0; picture.pixels.len() * 4];
     rgba.par_chunks_mut(4 * CHUNK_PIXELS)
         .zip(picture.pixels.par_chunks(CHUNK_PIXELS))
@@ -54,12 +59,13 @@ const CHUNK_PIXELS: usize = 8192;
 /// Color of pixels that are not finite.
 const NOT_FINITE: [u8; 3] = [255, 0, 255];
 
-/// Encodes a linear channel as the nearest 8-bit sRGB code, clipped: the number of thresholds that it reaches.
+/// Encodes a linear channel as the nearest 8-bit sRGB code, clipped: the number of thresholds that it reaches. It is 0
+/// for NaN.
 fn encode(linear: f32) -> u8 {
     if linear >= 1.0 {
         return 255;
     }
-    if linear < LOWEST {
+    if linear.is_nan() || linear < LOWEST {
         return 0;
     }
     let code = CODES[bucket(linear)];

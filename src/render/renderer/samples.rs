@@ -9,7 +9,7 @@ use crate::{
     camera::Camera,
     light_shares,
     render::part::{Part, PartHeader, Samples},
-    scene,
+    scene::{self, limits::check_sides},
 };
 
 impl Renderer {
@@ -181,14 +181,25 @@ impl Renderer {
     }
 
     /// Sets the camera, clears the film and begins again.
+    ///
+    /// # Errors
+    /// Those of [`scene::Camera::check`], with the renderer unchanged. Those of the backend.
     pub fn set_camera(&mut self, camera: scene::Camera) -> Result<(), Error> {
+        camera.check()?;
         self.view = camera;
         self.restart()
     }
 
     /// Sets the picture's size in pixels, selects all samples and pixels of the scene, clears the film and begins
     /// again.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the size is 0 or too large, with the renderer unchanged. Those of the backend.
     pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
+        check_sides((width, height)).map_err(|problem| Error::Setting {
+            setting: format!("size {width}x{height}"),
+            problem: problem.to_string(),
+        })?;
         self.size = (width, height);
         self.region = None;
         self.set_samples(&Samples::first(self.spp, width * height))

@@ -1,0 +1,5 @@
+//! Tests of the renderer as a library: scenes that programs build and change.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod wrong_scenes;
