@@ -421,8 +421,9 @@
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, origin, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
-// gltf and obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
+// gltf and obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader, append.
 
+mod append;
 pub mod atomic_file;
 mod builder;
 pub mod catch_panics;
@@ -455,6 +456,7 @@ use std::path::Path;
 
 use self::files::{bounds::opening, record::recording};
 pub use self::{
+    builder::add_mesh::NewMesh,
     error::{Error, error_line, escaped},
     files::{progress::LoadProgress, record::SceneFile},
     image::ImageError,

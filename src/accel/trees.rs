@@ -124,6 +124,11 @@ impl SceneBvhs {
         Ok(SceneBvhs { shapes, ..trees })
     }
 
+    /// Returns whether the trees were built over the shapes of a scene, in the same memory.
+    pub(crate) fn are_of(&self, scene: &Scene) -> bool {
+        self.shapes.are_of(scene)
+    }
+
     /// Checks that the trees belong to a scene, and that the materials of its shapes exist. Shapes in other memory than
     /// those of the trees are checked again.
     ///

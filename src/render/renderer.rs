@@ -6,6 +6,7 @@
 
 mod adaptive;
 mod fallback;
+mod library;
 mod previews;
 mod results;
 mod safe_copy;
@@ -14,7 +15,7 @@ mod samples;
 use std::{
     mem,
     ops::Range,
-    sync::{Arc, OnceLock, Weak, atomic::AtomicU64},
+    sync::{Arc, Once, OnceLock, Weak, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -62,8 +63,12 @@ pub const MEGAKERNEL: &str = "megakernel";
 pub struct Renderer {
     /// The devices, with the scene and the film on them.
     backend: Backend,
-    /// Settings with which the renderer was created.
+    /// Settings with which the renderer was created, with the strategy that was set last.
     settings: Settings,
+    /// The scene as it was given.
+    scene: Scene,
+    /// Holds the trees for [`Renderer::set_scene`], from its first call on.
+    kept_trees: Option<Arc<SceneBvhs>>,
     /// BVHs of the scene, which exist for as long as the backend, `lit_for` or a caller holds them.
     trees: Weak<SceneBvhs>,
     /// The scene and the camera for which the backend has the probabilities of its lights; `None` if they do not depend
@@ -130,6 +135,7 @@ impl Renderer {
         scene: &Scene,
         settings: &Settings,
     ) -> Result<Renderer, Error> {
+        note_slow_build();
         let (width, height) = scene.size;
         let kept = Arc::downgrade(&trees);
         let render_scene = Arc::new(RenderScene::with_trees(trees, scene)?);
@@ -159,6 +165,8 @@ impl Renderer {
         let mut renderer = Renderer {
             backend,
             settings: settings.clone(),
+            scene: scene.clone(),
+            kept_trees: None,
             trees: kept,
             lit_for,
             view: scene.camera,
@@ -395,6 +403,7 @@ impl Renderer {
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         let set = self.backend.set_strategy(strategy);
         self.record_counts(set)?;
+        self.settings.strategy = strategy;
         self.by_megakernel = false;
         self.begin_strategy(strategy.to_string());
         Ok(())
@@ -405,6 +414,7 @@ impl Renderer {
     pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
         let set = self.backend.set_sort_hits(sort_hits);
         self.record_counts(set)?;
+        self.settings.sort_hits = sort_hits;
         self.stats.begin_strategy();
         Ok(())
     }
@@ -495,6 +505,20 @@ impl Renderer {
     /// Returns the number of pixels of the film.
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
+    }
+}
+
+/// Prints one line, once per process, if this crate was compiled without optimisation, which makes a render take tens of
+/// times as long.
+fn note_slow_build() {
+    if cfg!(unoptimized) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            eprintln!(
+                "raysieve: compiled without optimization, which is about 50 times slower; add to Cargo.toml: \
+                 [profile.dev.package.\"*\"] opt-level = 3"
+            );
+        });
     }
 }
 

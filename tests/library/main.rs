@@ -2,4 +2,5 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod building;
 mod wrong_scenes;

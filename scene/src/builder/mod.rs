@@ -1,5 +1,6 @@
 //! Collects the parts of a scene while it is read: geometry with its instances, and materials with their textures.
 
+pub(crate) mod add_mesh;
 mod add_triangles;
 pub(crate) mod geometry;
 pub(crate) mod indexed_mesh;
@@ -10,13 +11,8 @@ pub(crate) mod transform;
 
 use std::{path::Path, sync::Arc};
 
-use glam::Vec3;
-
 use self::{geometry::Geometry, materials::Materials};
-use crate::{
-    limits::DEFAULT_ROULETTE,
-    scene::{Background, Camera, DirectLight, Scene, Tone},
-};
+use crate::scene::{Camera, Scene};
 
 /// Returns a scene of these objects without lights, seen by `camera`, with default settings: an image of 512 × 512
 /// pixels with 64 samples each, and at most 8 scatterings of a path.
@@ -29,23 +25,6 @@ pub(crate) fn scene(
     Scene {
         path: path.to_owned(),
         origin: geometry.origin,
-        size: (512, 512),
-        spp: 64,
-        max_bounces: 8,
-        roulette: DEFAULT_ROULETTE,
-        seed: 0,
-        clamp_indirect: None,
-        fog: None,
-        exposure_stops: 0.0,
-        tone: Tone::default(),
-        camera,
-        framing: None,
-        cameras: Vec::new(),
-        sky: Vec3::ZERO,
-        background: Background::Environment,
-        shadow_catcher: None,
-        direct_light: DirectLight::Both,
-        lights: Vec::new(),
         materials: materials.surfaces,
         material_names: materials.display_names,
         maps: materials.maps,
@@ -56,8 +35,6 @@ pub(crate) fn scene(
         spheres: Arc::new(geometry.spheres),
         meshes: Arc::new(geometry.meshes),
         instances: Arc::new(geometry.instances),
-        timeline: None,
-        notes: Vec::new(),
-        files: Vec::new(),
+        ..Scene::new(camera)
     }
 }

@@ -280,7 +280,7 @@ impl Blocks {
 /// share vertices.
 ///
 /// Fails if there are too many triangles or too little memory.
-fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
+pub(crate) fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     let colors = mesh.colors.as_deref().unwrap_or_default();
     let count = mesh.triangles.len();
     let is_flat = |triangle: &[u32; 3]| {

@@ -3,6 +3,7 @@
 mod absorption;
 mod background;
 mod blends;
+mod build;
 pub(crate) mod camera;
 mod check;
 mod fields;

@@ -52,7 +52,6 @@ impl Scene {
     pub fn check_settings(&self) -> Result<(), Error> {
         let setting = |setting: String| move |problem| Error::Setting { setting, problem };
         check_size(self.size).map_err(setting(format!("size {}x{}", self.size.0, self.size.1)))?;
-        check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
         check_max_bounces(self.max_bounces)
             .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
         check_max_bounces(self.roulette).map_err(setting(format!("roulette {}", self.roulette)))?;
@@ -65,11 +64,25 @@ impl Scene {
                 ));
             }
         }
+        self.check_samples(self.spp)
+    }
+
+    /// Checks that the film can accumulate this number of samples per pixel, 1 or more, of the brightest radiance of the
+    /// scene.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names `spp`.
+    pub fn check_samples(&self, spp: u32) -> Result<(), Error> {
+        let setting = |problem| Error::Setting {
+            setting: format!("spp {spp}"),
+            problem,
+        };
+        check_spp(spp).map_err(setting)?;
         let surfaces = (0..).zip(&self.materials).map(|(index, surface)| {
             let radiance = surface.radiance().max_element();
             let maps = self.maps.get(&index);
             match maps.and_then(|maps| maps.textures.get(&Parameter::Emission)) {
-                Some(map) if radiance > 0.0 => radiance * self.brightest(map, radiance),
+                Some(map) if radiance > 0.0 => radiance * self.brightest(map, radiance, spp),
                 _ => radiance,
             }
         });
@@ -83,20 +96,18 @@ impl Scene {
             )
             .chain(lights)
             .fold(0.0, f32::max);
-        check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
+        check_brightness(brightest, spp).map_err(setting)
     }
 
     /// Returns the largest red, green or blue value, linear, in the image of the texture that `map` refers to. Returns
     /// 1 without reading an image that has no larger values, if that is not too bright with this radiance, and for an
     /// image that does not exist.
-    fn brightest(&self, map: &MaterialTexture, radiance: f32) -> f32 {
+    fn brightest(&self, map: &MaterialTexture, radiance: f32, spp: u32) -> f32 {
         let Some(texture) = self.textures.get(map.texture as usize) else {
             return 1.0;
         };
         match self.images.get(texture.image as usize) {
-            Some(image)
-                if !image.is_at_most_one() || check_brightness(radiance, self.spp).is_err() =>
-            {
+            Some(image) if !image.is_at_most_one() || check_brightness(radiance, spp).is_err() => {
                 image.brightest(texture.encoding)
             }
             _ => 1.0,

@@ -41,7 +41,7 @@ impl Renderer {
     /// Selects the samples to render, clears the film and begins again.
     ///
     /// # Errors
-    /// The samples are not one contiguous range, or with adaptive sampling not the first ones: see
+    /// The film cannot hold so many samples, they are not one contiguous range, or with adaptive sampling not the first ones: see
     /// [`Renderer::set_noise`].
     pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
         let [range] = samples.ranges() else {
@@ -52,6 +52,9 @@ impl Renderer {
             });
         };
         self.check_range(self.goal.is_some() || self.region.is_some(), range)?;
+        let on_film = (range.end - range.start).div_ceil(self.pixel_count().into());
+        let on_film = u32::try_from(on_film).unwrap_or(u32::MAX);
+        self.scene.check_samples(on_film.max(1))?;
         self.pixels = Pixels::all(self.size);
         self.range = range.clone();
         self.restart()
@@ -61,7 +64,8 @@ impl Renderer {
     /// sampling.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the render does not begin with the first sample, or has as many samples already. The
+    /// [`Error::Setting`] if the render does not begin with the first sample, or has as many samples already, or if the
+    /// film cannot hold so many. The
     /// renderer is then unchanged.
     pub fn extend_to(&mut self, samples: u32) -> Result<(), Error> {
         let pixel_count = u64::from(self.pixel_count());
@@ -78,6 +82,7 @@ impl Renderer {
         if end <= self.range.end {
             return Err(refused("a render can get more samples, but not fewer"));
         }
+        self.scene.check_samples(samples)?;
         // A render with the new number copies the film at each power of two, and so at this one.
         let film_samples = self.done / pixel_count;
         let is_copied = self.done.is_multiple_of(pixel_count) && film_samples.is_power_of_two();

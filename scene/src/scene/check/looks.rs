@@ -99,8 +99,11 @@ impl Surface {
     fn numbers(&self) -> Checked {
         for field in self.fields() {
             match (field.kind, field.value) {
-                // Its range for users excludes 0.
-                _ if field.name == "anisotropy" => {}
+                // See below.
+                _ if matches!(
+                    field.name,
+                    "anisotropy" | "base_color" | "diffuse_transmission_color"
+                ) => {}
                 (FieldKind::Number(kind), FieldValue::Number(value)) => {
                     number(field.name, value, kind.min..=kind.max)?;
                 }
@@ -118,6 +121,17 @@ impl Surface {
             }
         }
         if let Surface::Principled(principled) = self {
+            // The colors count in proportion to the parts of the light that they are for.
+            let max = |part: f32| 1.0_f32.max(1.0001 / part.max(1e-6));
+            let transmitted = principled.diffuse_transmission;
+            let reflected = max(1.0 - transmitted);
+            channels("base_color", principled.base_color, 0.0..=reflected)?;
+            channels(
+                "diffuse_transmission_color",
+                principled.diffuse_transmission_color,
+                0.0..=max(transmitted),
+            )?;
+            // Its range for users excludes 0.
             number("anisotropy", principled.anisotropy, 0.0..=1.0)?;
             let rotation = principled.anisotropy_rotation;
             number("anisotropy_rotation", rotation, -1e6..=1e6)?;

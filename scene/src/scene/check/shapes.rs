@@ -164,7 +164,8 @@ impl Sphere {
 }
 
 impl Mesh {
-    fn problem(&self) -> Option<String> {
+    /// Returns what is wrong with the mesh, except that its materials may not exist; `None` if nothing is.
+    pub(crate) fn problem(&self) -> Option<String> {
         let (corners, count) = (self.positions.len(), self.triangles.len());
         if count == 0 {
             return Some("has no triangles; remove it and its instances".to_owned());

@@ -1,0 +1,11 @@
+//! Tells the crate whether it is compiled without optimisation, so that it can say so.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(unoptimized)");
+    if env::var("OPT_LEVEL").is_ok_and(|level| level == "0") {
+        println!("cargo::rustc-cfg=unoptimized");
+    }
+}
