@@ -231,7 +231,7 @@ const LOOKS: &[Case] = &[
         };
         *ior = 0.0;
     }),
-    ("materials[1] `glass`: absorption is [NaN", |s| {
+    ("materials[1] `glass`: absorption.color is [NaN", |s| {
         let Surface::Dielectric { absorption, .. } = &mut s.materials[1] else {
             panic!()
         };

@@ -115,7 +115,13 @@ impl Surface {
                     channels(field.name, value, number.min..=number.max)?;
                 }
                 (_, FieldValue::Absorption(absorption)) => {
-                    channels(field.name, absorption.coefficient(), 0.0..=f32::MAX)?;
+                    channels("absorption.color", absorption.color(), 0.0..=1.0)?;
+                    let distance = absorption.distance();
+                    if !(distance > 0.0 && distance.is_finite()) {
+                        return Err(unexpected("absorption.distance", distance, "more than 0"));
+                    }
+                    let coefficient = absorption.coefficient();
+                    channels("absorption.coefficient", coefficient, 0.0..=f32::MAX)?;
                 }
                 _ => {}
             }
