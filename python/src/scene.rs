@@ -6,7 +6,7 @@ use glam::Vec3;
 use pyo3::prelude::*;
 use raysieve::scene::{self, SettingOverrides};
 
-use crate::{exception, without_lock};
+use crate::{exception, groups, without_lock};
 
 /// A scene: camera, lights, materials and geometry, with the settings of its render.
 #[pyclass(module = "raysieve._raysieve")]
@@ -64,9 +64,9 @@ impl Scene {
         triangles: &[u8],
         material: &str,
     ) -> PyResult<usize> {
-        let positions = triples(positions, f32::from_ne_bytes);
-        let positions: Vec<Vec3> = positions.into_iter().map(Vec3::from).collect();
-        let triangles = triples(triangles, u32::from_ne_bytes);
+        let positions = groups::<f32, 3>(positions, f32::from_ne_bytes);
+        let positions: Vec<Vec3> = positions.into_iter().map(Vec3::from_array).collect();
+        let triangles = groups(triangles, u32::from_ne_bytes);
         self.inner
             .add_triangles(&positions, &triangles, material)
             .map_err(exception)
@@ -155,15 +155,4 @@ impl Scene {
         self.inner = changed;
         Ok(())
     }
-}
-
-/// Returns the numbers of an array by threes. Bytes after the last complete triple are ignored.
-fn triples<T: Copy>(bytes: &[u8], number: fn([u8; 4]) -> T) -> Vec<[T; 3]> {
-    let numbers: Vec<T> = bytes
-        .as_chunks()
-        .0
-        .iter()
-        .map(|&bytes| number(bytes))
-        .collect();
-    numbers.as_chunks().0.to_vec()
 }

@@ -1,4 +1,4 @@
-//! Runs the tests of the Python module, `test_raysieve.py`, by pytest on the module that Cargo built.
+//! Runs the tests of the Python module, `test_*.py`, by pytest on the module that Cargo built.
 //!
 //! The Python is that of the environment variable `RAYSIEVE_PYTHON`, which must have NumPy and pytest. Without the
 //! variable it is `python3`, and the test is reported as ignored if that lacks one of them.
@@ -35,8 +35,11 @@ fn run_pytest(python: &Path) -> Result<(), Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let package = folder.join("raysieve");
     fs::create_dir_all(&package)?;
-    for name in ["__init__.py", "__init__.pyi", "py.typed"] {
-        fs::copy(root.join("raysieve").join(name), package.join(name))?;
+    for entry in fs::read_dir(root.join("raysieve"))? {
+        let file = entry?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), package.join(file.file_name()))?;
+        }
     }
     let program = env::current_exe()?;
     let built = program.with_file_name("lib_raysieve.so");
@@ -44,10 +47,11 @@ fn run_pytest(python: &Path) -> Result<(), Failed> {
         .map_err(|error| format!("{}: {error}", built.display()))?;
     let output = Command::new(python)
         .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"])
-        .arg(root.join("tests/test_raysieve.py"))
+        .arg(root.join("tests"))
         .current_dir(&folder)
         .env("PYTHONPATH", &folder)
         .env("RAYSIEVE_SCENES", root.join("../scenes"))
+        .env("RAYSIEVE_README", root.join("README.md"))
         .output()
         .map_err(|error| format!("{}: {error}", python.display()))?;
     match output.status.success() {

@@ -103,6 +103,30 @@ impl Scene {
         Ok(())
     }
 
+    /// Adds the material with this index in another scene, by [`Scene::add_material`], with its medium, its textures and
+    /// their images. Returns its index, or `None` if the other scene has no such material, or it is a blend of others.
+    pub fn copy_material(&mut self, name: &str, other: &Scene, index: u32) -> Option<u32> {
+        let surface = *other.materials.get(index as usize)?;
+        if surface.blended().is_some() {
+            return None;
+        }
+        let own = self.add_material(name, surface);
+        if let Some(mut maps) = other.maps.get(&index).cloned() {
+            for map in maps.textures.values_mut() {
+                let texture = *other.textures.get(map.texture as usize)?;
+                let image = other.images.get(texture.image as usize)?.clone();
+                let image = self.add_image(image);
+                map.texture = self.textures.len() as u32;
+                self.textures.push(Texture { image, ..texture });
+            }
+            self.maps.insert(own, maps);
+        }
+        if let Some(medium) = other.media.get(&index) {
+            self.media.insert(own, *medium);
+        }
+        Some(own)
+    }
+
     /// Adds the materials, media, textures and images of another scene.
     fn add_looks(&mut self, other: &Scene, base: &Base) {
         let surfaces = other.materials.iter().map(|&surface| match surface {

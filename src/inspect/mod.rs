@@ -7,3 +7,4 @@ pub mod aovs;
 pub mod debug_view;
 pub(crate) mod empty_view;
 pub mod path_record;
+pub mod surface_map;

@@ -184,6 +184,21 @@ pub fn encode_picture(
     encode_rows(file, size, rows, alpha, stats, look, compression)
 }
 
+/// Encodes a picture as a PNG by [`encode_picture`], with the compression of files.
+///
+/// # Errors
+/// Those of [`encode_picture`].
+pub fn encode_picture_as_png(
+    file: &mut impl Write,
+    picture: &Picture,
+    alpha: Option<&[f32]>,
+    stats: &Stats,
+    look: Look,
+) -> io::Result<()> {
+    let compression = png::Compression::default();
+    encode_picture(file, picture, alpha, stats, look, compression)
+}
+
 /// Encodes a picture by [`encode_picture`]. `rows` returns a range of its rows.
 fn encode_rows(
     file: &mut impl Write,

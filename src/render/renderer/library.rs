@@ -6,7 +6,10 @@ use super::{MAX_ADVANCE, MAX_BATCH_TIME, MIN_ADVANCE, Renderer};
 use crate::{
     Error,
     accel::trees::SceneBvhs,
-    inspect::aovs::{Aov, Aovs},
+    inspect::{
+        aovs::{Aov, Aovs},
+        surface_map::{SurfacePoint, surface_map},
+    },
     render::output::{self, Look},
     scene::Scene,
 };
@@ -79,13 +82,7 @@ impl Renderer {
     /// [`Error::Setting`] if the film cannot hold so many samples, or if the render does not begin with the first sample.
     /// Those of the backend.
     pub fn render_to(&mut self, samples: u32, mut progress: impl FnMut(f64)) -> Result<(), Error> {
-        let pixel_count = u64::from(self.pixel_count());
-        let end = u64::from(samples) * pixel_count;
-        if end > self.range.end {
-            self.extend_to(samples)?;
-        } else if self.rounds.is_none() && self.range.start == 0 {
-            self.range.end = end.max(self.done);
-        }
+        self.stop_at(samples)?;
         loop {
             let done = self.samples_done().min_samples();
             progress((f64::from(done) / f64::from(samples.max(1))).min(1.0));
@@ -103,6 +100,30 @@ impl Renderer {
                 return Ok(());
             }
         }
+    }
+
+    /// Sets the number of samples per pixel at which the render is done, as [`Renderer::render_to`] does, for a program
+    /// that then calls [`Renderer::advance`]. The film stays, and so does its number of samples if that is larger.
+    ///
+    /// # Errors
+    /// Those of [`Renderer::extend_to`].
+    pub fn stop_at(&mut self, samples: u32) -> Result<(), Error> {
+        let end = u64::from(samples) * u64::from(self.pixel_count());
+        if end > self.range.end {
+            self.extend_to(samples)?;
+        } else if self.rounds.is_none() && self.range.start == 0 {
+            self.range.end = end.max(self.done);
+        }
+        Ok(())
+    }
+
+    /// Returns the surface at the centre of each pixel, row by row from the top, for the present camera and size; see
+    /// [`surface_map`].
+    ///
+    /// # Errors
+    /// Those of [`surface_map`].
+    pub fn surface_map(&self) -> Result<Vec<Option<SurfacePoint>>, Error> {
+        surface_map(&self.scene(), self.trees())
     }
 
     /// Computes AOVs of the picture, and its alpha if the background of the scene is transparent, for the present camera
