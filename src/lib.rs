@@ -26,7 +26,8 @@
 //! # Ok::<(), raysieve::Error>(())
 //! ```
 //!
-//! The film depends on the scene, the size, the seed and the samples alone: it has the same bits on the CPU and on CUDA.
+//! The film depends on the scene, the size, the seed and the samples alone: it has the same bits on the CPU and on
+//! CUDA.
 //!
 //! **Speed.** Without optimization, rendering is about 50 times slower. Plain `cargo run` of your program does not
 //! optimize its dependencies, unless its `Cargo.toml` has these lines:

@@ -270,7 +270,7 @@ compaction_status compaction_plan_select_in_place(const struct compaction_contex
 //
 // # Safety
 //
-// `plan` and `workspace` must be objects of this library; null is an error, but a plan on the CPU needs no workspace.
+// `plan` and `workspace` must be objects of this library; null is an error.
 // `stream` must be a stream of the plan's context. The buffers must have the lengths above. Nothing else may access
 // them until the work has finished, unless it is ordered with the stream. A buffer that is written must not overlap
 // another one.

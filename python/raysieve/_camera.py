@@ -14,7 +14,8 @@ class Camera:
     ``origin``, ``target`` and ``up`` are points and a direction in world space, in metres. ``fov`` is the horizontal
     angle of view in degrees; ``width`` is that of an orthographic view in metres. One of both is None. ``shift`` moves
     the view by (right, up) image widths and heights. ``pixel_aspect`` is the width of a pixel divided by its height.
-    ``lens_radius`` is that of the aperture in metres, 0 for a pinhole, and ``focus_distance`` that of the plane of focus.
+    ``lens_radius`` is that of the aperture in metres, 0 for a pinhole, and ``focus_distance`` that of the plane of
+    focus.
     """
 
     __slots__ = (
@@ -53,9 +54,9 @@ class Camera:
     def from_opencv(cls, K, R, t, size):
         """Returns the camera of OpenCV's calibration, without lens distortion.
 
-        ``K`` is the 3 × 3 camera matrix in pixels, whose skew must be 0. ``R`` and ``t`` take points from world to camera
-        space, where +z is ahead and +y down. ``size`` is (width, height) in pixels. As in OpenCV, (0, 0) is the centre of
-        the first pixel.
+        ``K`` is the 3 × 3 camera matrix in pixels, whose skew must be 0. ``R`` and ``t`` take points from world to
+        camera space, where +z is ahead and +y down. ``size`` is (width, height) in pixels. As in OpenCV, (0, 0) is the
+        centre of the first pixel.
         """
         width, height = checks.image_size(size)
         K, R = (_matrix(name, matrix) for name, matrix in [("K", K), ("R", R)])

@@ -46,8 +46,8 @@ class Result:
     """The results of a render.
 
     ``film`` is the radiance in linear sRGB, W·sr⁻¹·m⁻²: float32 of the shape (height, width, 3), rows from the top.
-    ``layers`` is a dictionary of the requested layers by name; `render` describes them. "denoised" is missing if there are
-    too few samples to estimate the noise, which takes at least two per pixel.
+    ``layers`` is a dictionary of the requested layers by name; `render` describes them. "denoised" is missing if there
+    are too few samples to estimate the noise, which takes at least two per pixel.
 
     ``stats`` is a dictionary of the statistics that the program writes with ``--stats``. ``film_hash`` is the hash of
     the film, which is equal for equal films. ``notes`` is a list of messages of the render, such as that a GPU failed.
@@ -99,11 +99,11 @@ class Renderer:
     """A renderer of a scene, which keeps what it prepared while camera, materials, lights and settings change.
 
     ``backend`` is "auto", "cpu", "cuda", "cuda:1", "cuda:0,2" or "cuda:all". ``threads`` is the number of threads that
-    render on the CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction
-    strategy, which affects only the speed.
+    render on the CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a
+    compaction strategy, which affects only the speed.
 
-    The scene is copied. After a change of it, assign it to `scene` again. Raises `ValueError` for a wrong scene, such as one
-    without objects, and `RaysieveError` if the backend cannot be used.
+    The scene is copied. After a change of it, assign it to `scene` again. Raises `ValueError` for a wrong scene, such
+    as one without objects, and `RaysieveError` if the backend cannot be used.
     """
 
     __slots__ = ("_renderer", "_scene", "_notes")
@@ -130,7 +130,8 @@ class Renderer:
     def render(self, *, camera=None, samples=None, layers=(), callback=None):
         """Renders the scene from the first sample on, and returns a `Result`.
 
-        ``camera`` is a `Camera`; by default, it is that of the scene. The other arguments are those of `raysieve.render`.
+        ``camera`` is a `Camera`; by default, it is that of the scene. The other arguments are those of
+        `raysieve.render`.
         """
         camera = self._scene.camera if camera is None else camera
         if not isinstance(camera, Camera):
@@ -185,14 +186,14 @@ def render(
     - "depth": (height, width), metres along the viewing direction, not along the ray; infinite where nothing is hit
     - "position": (height, width, 3), metres in world space; NaN where nothing is hit
     - "uv": (height, width, 2), texture coordinates from the upper left corner of an image; NaN where nothing is hit
-    - "instance", "material", "triangle": (height, width), int32. They are indices of the instance, of the material and of
-      the triangle in its mesh. -1 stands for nothing hit, for an object that is no instance, and for a sphere.
+    - "instance", "material", "triangle": (height, width), int32. They are indices of the instance, of the material and
+      of the triangle in its mesh. -1 stands for nothing hit, for an object that is no instance, and for a sphere.
 
     ``callback`` is called with a `Progress`: about twenty times per second at first, and twice in long renders. If it
     returns False, the render stops, and the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
 
-    Raises `ValueError` for an unknown backend, strategy or layer, and for a value out of range. Raises `TypeError` for one
-    of the wrong type. Raises `RaysieveError` if the backend cannot be used or the render fails.
+    Raises `ValueError` for an unknown backend, strategy or layer, and for a value out of range. Raises `TypeError` for
+    one of the wrong type. Raises `RaysieveError` if the backend cannot be used or the render fails.
     """
     scene = _copy(scene)
     for name, value in [("size", size), ("samples", samples), ("max_bounces", max_bounces), ("seed", seed)]:

@@ -16,8 +16,8 @@ class Scene:
     """A scene: camera, lights, materials and geometry, with the settings of its render.
 
     `Scene()` is empty: add materials, then meshes, spheres or models, and lights. `Scene.load` and `Scene.parse` read
-    scenes. An attribute set to a value out of range raises `ValueError`, and to one of the wrong type `TypeError`. It then
-    keeps its value.
+    scenes. An attribute set to a value out of range raises `ValueError`, and to one of the wrong type `TypeError`. It
+    then keeps its value.
     """
 
     __slots__ = ("_inner",)
@@ -93,8 +93,8 @@ class Scene:
     def add_light(self, kind, *, folder=".", **fields):
         """Adds a light. Returns it as a `Part`.
 
-        ``kind`` and ``fields`` are those of scene files, such as ``"Point", position=(0, 3, 0), intensity=(50, 50, 50)``,
-        ``"Directional"``, ``"Spot"``, ``"SunSky", elevation=30``, or ``"Environment", file="sky.hdr"``.
+        ``kind`` and ``fields`` are those of scene files, such as ``"Point", position=(0, 3, 0), intensity=(50, 50,
+        50)``, ``"Directional"``, ``"Spot"``, ``"SunSky", elevation=30``, or ``"Environment", file="sky.hdr"``.
         """
         return self.lights[self._inner.add_light(_call(kind, fields), os.fspath(folder))]
 
@@ -111,8 +111,8 @@ class Scene:
     def set_environment(self, radiance, *, rotation=0):
         """Lights the scene by an environment map, which replaces an earlier one.
 
-        ``radiance`` has the shape (height, width, 3): linear sRGB in W·sr⁻¹·m⁻², in latitude-longitude format with +y at
-        the top and +z at the centre. ``rotation`` turns it about +y, in degrees, counter-clockwise seen from above.
+        ``radiance`` has the shape (height, width, 3): linear sRGB in W·sr⁻¹·m⁻², in latitude-longitude format with +y
+        at the top and +z at the centre. ``rotation`` turns it about +y, in degrees, counter-clockwise seen from above.
         """
         rotation = checks.number("rotation", rotation, -1e6, 1e6)
         radiance = numpy.asarray(radiance)
@@ -150,8 +150,8 @@ class Scene:
 
         ``positions`` has the shape (n, 3): vertices in metres. ``triangles`` has the shape (m, 3): indices into
         ``positions``, counter-clockwise seen from the front. ``material`` is a name in `Scene.materials`. ``normals``
-        (n, 3) make the mesh smooth, and ``uvs`` (n, 2) place images, whose upper left corner is (0, 0). ``colors`` (n, 3)
-        in linear sRGB multiply the color of the material. ``transform`` is a 4 × 4 matrix that multiplies columns.
+        (n, 3) make the mesh smooth, and ``uvs`` (n, 2) place images, whose upper left corner is (0, 0). ``colors`` (n,
+        3) in linear sRGB multiply the color of the material. ``transform`` is a 4 × 4 matrix that multiplies columns.
 
         Triangles without an area are left out, and those behind them move up.
         """

@@ -46,8 +46,8 @@ impl Scene {
         }
     }
 
-    /// Adds a material, or replaces the one with this name. `text` is that of a scene file, and paths in it are relative
-    /// to `folder`. Fails with `ValueError` if it is wrong.
+    /// Adds a material, or replaces the one with this name. `text` is that of a scene file, and paths in it are
+    /// relative to `folder`. Fails with `ValueError` if it is wrong.
     fn add_material(&mut self, name: &str, text: &str, folder: std::path::PathBuf) -> PyResult<()> {
         let parsed = parsed(&folder, text, "")?;
         let index = parsed.material_index("material").unwrap_or(0);
@@ -78,7 +78,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds the lights of a text of a scene file. Fails with `ValueError` if it is wrong. Returns the index of the first.
+    /// Adds the lights of a text of a scene file. Fails with `ValueError` if it is wrong. Returns the index of the
+    /// first.
     fn add_light(&mut self, text: &str, folder: std::path::PathBuf) -> PyResult<usize> {
         let parsed = parsed(&folder, ANY_MATERIAL, text)?;
         let mut changed = self.inner.clone();
@@ -289,8 +290,8 @@ impl Scene {
             .collect()
     }
 
-    /// Sets a field of a material or a light to a number or three. Fails with `ValueError` for a value out of range, and
-    /// with `TypeError` for the wrong number of values.
+    /// Sets a field of a material or a light to a number or three. Fails with `ValueError` for a value out of range,
+    /// and with `TypeError` for the wrong number of values.
     fn set_field(
         &mut self,
         kind: &str,

@@ -50,8 +50,8 @@ impl Film {
         floats(py, pixels.flat_map(|pixel| pixel.to_array()))
     }
 
-    /// Returns an image: three or, with `alpha`, four `u8` per pixel in sRGB, after an exposure in stops and a tone curve.
-    /// If one is `None`, it is that of the scene. Fails with `ValueError` for an unknown tone curve.
+    /// Returns an image: three or, with `alpha`, four `u8` per pixel in sRGB, after an exposure in stops and a tone
+    /// curve. If one is `None`, it is that of the scene. Fails with `ValueError` for an unknown tone curve.
     fn image<'py>(
         &self,
         py: Python<'py>,
@@ -72,9 +72,9 @@ impl Film {
         Ok(PyByteArray::new(py, &shown))
     }
 
-    /// Returns the requested layers by name, each with whether its numbers are whole: one to three `f32` or one `i32` per
-    /// pixel, rows from the top. Omits the denoised image while its noise is unknown, such as with fewer than two samples
-    /// per pixel.
+    /// Returns the requested layers by name, each with whether its numbers are whole: one to three `f32` or one `i32`
+    /// per pixel, rows from the top. Omits the denoised image while its noise is unknown, such as with fewer than two
+    /// samples per pixel.
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let pixel_count = self.picture.width * self.picture.height;
         let result = PyDict::new(py);
@@ -160,8 +160,8 @@ impl Film {
 }
 
 impl Film {
-    /// Returns a layer of numbers at the centre of each pixel. Where nothing is hit, `depth` is infinite, and the others
-    /// are NaN.
+    /// Returns a layer of numbers at the centre of each pixel. Where nothing is hit, `depth` is infinite, and the
+    /// others are NaN.
     fn point_layer<'py>(&self, py: Python<'py>, name: &str) -> Bound<'py, PyByteArray> {
         let mut values = Vec::new();
         for point in &self.points {

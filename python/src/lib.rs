@@ -1,8 +1,8 @@
 //! The extension module `raysieve._raysieve`, which the package `python/raysieve` wraps: scenes and renderers.
 //!
 //! Arrays cross the boundary as `bytes` and `bytearray` of native `f32`, `i32`, `u32` and `u8`. The package turns them
-//! into NumPy arrays, so that this module needs neither NumPy nor its C interface. Numbers are checked here, however they
-//! arrive: a value out of range is a `ValueError`, and no panic leaves the module.
+//! into NumPy arrays, so that this module needs neither NumPy nor its C interface. Numbers are checked here, however
+//! they arrive: a value out of range is a `ValueError`, and no panic leaves the module.
 
 mod editing;
 mod film;

@@ -33,8 +33,8 @@ impl Scene {
     /// [`Scene::origin`]. Triangles that have no area afterwards are left out.
     ///
     /// # Errors
-    /// The other scene is invalid, see [`Scene::check`]. [`Error::Invalid`] if the transform cannot be inverted, or would
-    /// make spheres that are not round. The scene is then unchanged.
+    /// The other scene is invalid, see [`Scene::check`]. [`Error::Invalid`] if the transform cannot be inverted, or
+    /// would make spheres that are not round. The scene is then unchanged.
     pub fn add_scene(&mut self, other: &Scene, transform: DAffine3) -> Result<(), Error> {
         other.check_materials_exist(other.check_shapes()?)?;
         other.check_looks()?;
@@ -103,8 +103,9 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds the material with this index in another scene, by [`Scene::add_material`], with its medium, its textures and
-    /// their images. Returns its index, or `None` if the other scene has no such material, or it is a blend of others.
+    /// Adds the material with this index in another scene, by [`Scene::add_material`], with its medium, its textures
+    /// and their images. Returns its index, or `None` if the other scene has no such material, or it is a blend of
+    /// others.
     pub fn copy_material(&mut self, name: &str, other: &Scene, index: u32) -> Option<u32> {
         let surface = *other.materials.get(index as usize)?;
         if surface.blended().is_some() {

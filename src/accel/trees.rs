@@ -85,8 +85,8 @@ impl SceneBvhs {
     /// Builds the trees of a scene.
     ///
     /// # Errors
-    /// If the shapes are invalid, see [`Scene::check_shapes`], if a tree would be too deep for the traversal stack, or if
-    /// memory does not suffice.
+    /// If the shapes are invalid, see [`Scene::check_shapes`], if a tree would be too deep for the traversal stack, or
+    /// if memory does not suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
         SceneBvhs::with_effort(scene, Effort::for_scene(primitive_count(scene)))
     }

@@ -79,8 +79,8 @@ pub struct RenderScene {
     /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map). Empty if all surfaces are
     /// opaque, unless there are media, or a material has [`RARE_KINDS`] or [`EXTENDED_KINDS`].
     pub opacity_maps: Arc<Vec<u32>>,
-    /// The medium inside the body of each material, by index; empty if light scatters in none of them. The last one is the
-    /// fog, if there is any.
+    /// The medium inside the body of each material, by index; empty if light scatters in none of them. The last one is
+    /// the fog, if there is any.
     pub media: Arc<Vec<Medium>>,
     /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
@@ -165,7 +165,8 @@ impl RenderScene {
     /// Builds the BVHs and light tables of a scene.
     ///
     /// # Errors
-    /// The scene is invalid, see [`Scene::check`], a BVH is too deep for the traversal stack, or memory does not suffice.
+    /// The scene is invalid, see [`Scene::check`], a BVH is too deep for the traversal stack, or memory does not
+    /// suffice.
     pub fn new(scene: &Scene) -> Result<RenderScene, Error> {
         RenderScene::with_trees(Arc::new(SceneBvhs::of(scene)?), scene)
     }

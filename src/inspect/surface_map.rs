@@ -39,8 +39,8 @@ pub struct SurfacePoint {
     pub material: u32,
 }
 
-/// Traces a ray through the centre of each pixel. Returns the surface that it hits, row by row from the top; `None` where
-/// it hits nothing. Partly opaque surfaces are hit by chance, in proportion to their opacity.
+/// Traces a ray through the centre of each pixel. Returns the surface that it hits, row by row from the top; `None`
+/// where it hits nothing. Partly opaque surfaces are hit by chance, in proportion to their opacity.
 ///
 /// `trees` are the BVHs of this scene. With `None` they are built.
 ///

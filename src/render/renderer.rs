@@ -1,8 +1,8 @@
 //! The renderer: a scene on its backend, the film, and the progress of the render.
 //!
 //! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
-//! pictures, `adaptive` is adaptive sampling, `safe_copy` copies the film of a single GPU to host memory, and `fallback`
-//! continues on the CPU after the failure of all GPUs.
+//! pictures, `adaptive` is adaptive sampling, `safe_copy` copies the film of a single GPU to host memory, and
+//! `fallback` continues on the CPU after the failure of all GPUs.
 
 mod adaptive;
 mod fallback;
@@ -194,8 +194,8 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds them
-    /// or if the scene has several lights, whose probabilities depend on the camera.
+    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds
+    /// them or if the scene has several lights, whose probabilities depend on the camera.
     pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
         self.trees.upgrade()
     }
@@ -230,8 +230,8 @@ impl Renderer {
         settings
     }
 
-    /// Returns one line that says why the picture is empty or black, and what to do; `None` if it shows something. It is
-    /// that of the scene's camera when the renderer was created.
+    /// Returns one line that says why the picture is empty or black, and what to do; `None` if it shows something. It
+    /// is that of the scene's camera when the renderer was created.
     ///
     /// A picture is empty if the camera sees no object. It is black if paths over the picture find no light that its
     /// exposure would show.
@@ -508,8 +508,8 @@ impl Renderer {
     }
 }
 
-/// Prints one line, once per process, if this crate was compiled without optimisation, which makes a render take tens of
-/// times as long.
+/// Prints one line, once per process, if this crate was compiled without optimisation, which makes a render take tens
+/// of times as long.
 fn note_slow_build() {
     if cfg!(unoptimized) {
         static ONCE: Once = Once::new();

@@ -10,8 +10,8 @@ use crate::{
     scene::{Encoding, Mesh, Parameter, Scene, Surface, Texture, has_area},
 };
 
-/// A triangle mesh to be added to a scene by [`Scene::add_mesh`]. Positions and triangles are required. Every other list
-/// is empty, or has one entry per vertex.
+/// A triangle mesh to be added to a scene by [`Scene::add_mesh`]. Positions and triangles are required. Every other
+/// list is empty, or has one entry per vertex.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewMesh {
     /// Position of each vertex in metres, before `transform`.
@@ -30,15 +30,15 @@ pub struct NewMesh {
 }
 
 impl Scene {
-    /// Adds a mesh of this material, and an instance that places it by its transform. Returns the index of the mesh, for
-    /// further instances by [`Scene::add_instance`].
+    /// Adds a mesh of this material, and an instance that places it by its transform. Returns the index of the mesh,
+    /// for further instances by [`Scene::add_instance`].
     ///
     /// Triangles without an area are left out. Vertex colors belong to a copy of the material, which a change of the
     /// material does not affect. Its index is in [`Mesh::materials`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the material does not exist, an index or a number of the mesh is wrong, a list has the wrong
-    /// length, or no triangle is left. The scene is then unchanged.
+    /// [`Error::Invalid`] if the material does not exist, an index or a number of the mesh is wrong, a list has the
+    /// wrong length, or no triangle is left. The scene is then unchanged.
     pub fn add_mesh(&mut self, mesh: NewMesh, material: u32) -> Result<u32, Error> {
         let object = format!("meshes[{}]", self.meshes.len());
         let invalid = |problem: String| Error::Invalid {
@@ -111,9 +111,9 @@ impl Scene {
         Ok(index)
     }
 
-    /// Returns a mesh whose texture coordinates point into an image of its vertex colors, and adds the image with a copy
-    /// of the material that it multiplies. Fails with the reason if the mesh or the material has a texture already, or if
-    /// there are too many triangles.
+    /// Returns a mesh whose texture coordinates point into an image of its vertex colors, and adds the image with a
+    /// copy of the material that it multiplies. Fails with the reason if the mesh or the material has a texture
+    /// already, or if there are too many triangles.
     fn with_colors(
         &mut self,
         mesh: &Mesh,

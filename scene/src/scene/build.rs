@@ -97,8 +97,8 @@ impl From<Principled> for Surface {
 }
 
 impl Scene {
-    /// Creates a scene without objects, materials and lights, seen by `camera`. Its settings are those that a scene file
-    /// has by default: 512 × 512 pixels with 64 samples each, at most 8 scatterings of a path, and a black sky.
+    /// Creates a scene without objects, materials and lights, seen by `camera`. Its settings are those that a scene
+    /// file has by default: 512 × 512 pixels with 64 samples each, at most 8 scatterings of a path, and a black sky.
     pub fn new(camera: Camera) -> Scene {
         Scene {
             path: PathBuf::from("scene"),
@@ -226,8 +226,8 @@ impl Scene {
         spheres.len() - 1
     }
 
-    /// Adds an instance of the mesh with this index, which [`Scene::add_mesh`] returns. `material` replaces the materials
-    /// of the mesh; `None` keeps them. Returns the index of the instance.
+    /// Adds an instance of the mesh with this index, which [`Scene::add_mesh`] returns. `material` replaces the
+    /// materials of the mesh; `None` keeps them. Returns the index of the instance.
     pub fn add_instance(&mut self, mesh: u32, transform: Affine3A, material: Option<u32>) -> usize {
         let matrix = transform.matrix3;
         let axes = [matrix.x_axis, matrix.y_axis, matrix.z_axis].map(Vec3::from);

@@ -1,7 +1,8 @@
 //! The check of a whole scene in memory: every number is within its range, and every index exists.
 //!
 //! Files are checked while they are read, with their positions in the file. This check is for scenes that a program has
-//! built or changed. It reads the geometry once, in parallel, which takes a fraction of the time to build trees over it.
+//! built or changed. It reads the geometry once, in parallel, which takes a fraction of the time to build trees over
+//! it.
 
 mod looks;
 mod shapes;

@@ -44,8 +44,8 @@ impl Scene {
 }
 
 impl Scene {
-    /// Checks that size, samples per pixel, bounces and roulette are in range, and that the film can accumulate the brightest
-    /// radiance of the scene. Call it again after changing one.
+    /// Checks that size, samples per pixel, bounces and roulette are in range, and that the film can accumulate the
+    /// brightest radiance of the scene. Call it again after changing one.
     ///
     /// # Errors
     /// [`Error::Setting`] that names the first setting out of range, or `spp` if a radiance is too bright for it.
@@ -67,8 +67,8 @@ impl Scene {
         self.check_samples(self.spp)
     }
 
-    /// Checks that the film can accumulate this number of samples per pixel, 1 or more, of the brightest radiance of the
-    /// scene.
+    /// Checks that the film can accumulate this number of samples per pixel, 1 or more, of the brightest radiance of
+    /// the scene.
     ///
     /// # Errors
     /// [`Error::Setting`] that names `spp`.

@@ -24,12 +24,13 @@ impl Renderer {
         }
     }
 
-    /// Continues with a changed scene, of which no sample is rendered yet. Strategy, target error, region and the request
-    /// for previews stay.
+    /// Continues with a changed scene, of which no sample is rendered yet. Strategy, target error, region and the
+    /// request for previews stay.
     ///
-    /// If the scene was cloned from the present one and has the same triangles, spheres, meshes and instances, its trees
-    /// are used again: then materials, lights, textures, settings and the camera change quickly. A change of the camera
-    /// alone is faster still by [`Renderer::set_camera`]. On GPUs, trees stay in host memory from the first call on.
+    /// If the scene was cloned from the present one and has the same triangles, spheres, meshes and instances, its
+    /// trees are used again: then materials, lights, textures, settings and the camera change quickly. A change of the
+    /// camera alone is faster still by [`Renderer::set_camera`]. On GPUs, trees stay in host memory from the first call
+    /// on.
     ///
     /// # Errors
     /// Those of [`Renderer::new`]. The renderer is then unchanged.
@@ -71,16 +72,16 @@ impl Renderer {
         Ok(())
     }
 
-    /// Renders until every pixel has `samples` samples, which may be more or fewer than the scene asks for. `progress` is
-    /// called with the fraction that is done, 0 to 1: at the beginning, up to ten times a second, and at the end. Returns
-    /// at once if the film has as many samples already.
+    /// Renders until every pixel has `samples` samples, which may be more or fewer than the scene asks for. `progress`
+    /// is called with the fraction that is done, 0 to 1: at the beginning, up to ten times a second, and at the end.
+    /// Returns at once if the film has as many samples already.
     ///
-    /// With a target error or in a region, `samples` is the maximum for a pixel if it is more than before, and rendering
-    /// stops early if all pixels are done.
+    /// With a target error or in a region, `samples` is the maximum for a pixel if it is more than before, and
+    /// rendering stops early if all pixels are done.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the film cannot hold so many samples, or if the render does not begin with the first sample.
-    /// Those of the backend.
+    /// [`Error::Setting`] if the film cannot hold so many samples, or if the render does not begin with the first
+    /// sample. Those of the backend.
     pub fn render_to(&mut self, samples: u32, mut progress: impl FnMut(f64)) -> Result<(), Error> {
         self.stop_at(samples)?;
         loop {
@@ -126,8 +127,9 @@ impl Renderer {
         surface_map(&self.scene(), self.trees())
     }
 
-    /// Computes AOVs of the picture, and its alpha if the background of the scene is transparent, for the present camera
-    /// and size. Includes the denoised picture if it is requested and its noise is known, see [`Renderer::preview`].
+    /// Computes AOVs of the picture, and its alpha if the background of the scene is transparent, for the present
+    /// camera and size. Includes the denoised picture if it is requested and its noise is known, see
+    /// [`Renderer::preview`].
     ///
     /// # Errors
     /// Those of [`Aovs::trace`] and of [`Renderer::preview`].

@@ -41,8 +41,8 @@ impl Renderer {
     /// Selects the samples to render, clears the film and begins again.
     ///
     /// # Errors
-    /// The film cannot hold so many samples, they are not one contiguous range, or with adaptive sampling not the first ones: see
-    /// [`Renderer::set_noise`].
+    /// The film cannot hold so many samples, they are not one contiguous range, or with adaptive sampling not the first
+    /// ones: see [`Renderer::set_noise`].
     pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
         let [range] = samples.ranges() else {
             return Err(Error::Setting {
@@ -60,8 +60,8 @@ impl Renderer {
         self.restart()
     }
 
-    /// Raises the number of samples per pixel to `samples`, and continues the film, also that of a region or of adaptive
-    /// sampling.
+    /// Raises the number of samples per pixel to `samples`, and continues the film, also that of a region or of
+    /// adaptive sampling.
     ///
     /// # Errors
     /// [`Error::Setting`] if the render does not begin with the first sample, or has as many samples already, or if the
