@@ -85,7 +85,7 @@ class Camera:
         return f"Camera(origin={self.origin}, target={self.target}, up={self.up}, {view})"
 
     def __eq__(self, other):
-        return isinstance(other, Camera) and self._json() == other._json()
+        return isinstance(other, Camera) and json.loads(self._json()) == json.loads(other._json())
 
     __hash__ = None
 

@@ -96,7 +96,8 @@ class Scene:
         ``kind`` and ``fields`` are those of scene files, such as ``"Point", position=(0, 3, 0), intensity=(50, 50,
         50)``, ``"Directional"``, ``"Spot"``, ``"SunSky", elevation=30``, or ``"Environment", file="sky.hdr"``.
         """
-        return self.lights[self._inner.add_light(_call(kind, fields), os.fspath(folder))]
+        index = self._inner.add_light(_call(kind, fields), os.fspath(folder))
+        return self.lights[index]
 
     @property
     def lights(self):

@@ -140,7 +140,7 @@ def test_layers_tell_surfaces_apart_and_mark_misses():
     behind = half.copy()
     behind[:3, 3] = (1, 0, -1)
     scene.add_instance(mesh, transform=behind, material="green")
-    scene.add_sphere((-1, 0, -1), 0.25, material="blue")
+    scene.add_sphere((-1.5, 0, -1), 0.5, material="blue")
     names = ["depth", "position", "uv", "instance", "material", "triangle", "normal"]
     layers = render(scene, layers=names).layers
     assert [layers[name].dtype.kind for name in names] == list("fffiiif")

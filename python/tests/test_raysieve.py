@@ -78,7 +78,7 @@ def test_added_triangles_cover_the_sky():
         ([(0, 0, 0)], [(0, 0, 1)], "clay", "indices from 0 to 0"),
         ([(0, 0, 0)], [(0, 0, -1)], "clay", "indices from 0 to 0"),
         ([(0, 0)], [(0, 0, 0)], "clay", r"shape \(n, 3\)"),
-        ([(0, 0, float("nan"))], [(0, 0, 0)], "clay", "vertex 0 is"),
+        ([(0, 0, float("nan"))], [(0, 0, 0)], "clay", r"positions\[0\] is"),
         ([(0, 0, 2e8)], [(0, 0, 0)], "clay", "-1e8 to 1e8"),
         ([(0, 0, 0)], [(0, 0, 0)], "gold", 'no material "gold"'),
     ],
