@@ -70,10 +70,8 @@ impl Scene {
             };
             return Err(invalid(format!("textures[{number}]"), problem));
         }
-        let images = self.images.iter().enumerate();
-        images
-            .map(|(number, image)| named(format!("images[{number}]"), image.numbers()))
-            .collect()
+        let mut images = self.images.iter().enumerate();
+        images.try_for_each(|(number, image)| named(format!("images[{number}]"), image.numbers()))
     }
 
     /// Checks the lights, of which at most one is an environment.
