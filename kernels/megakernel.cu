@@ -1,4 +1,5 @@
 // megakernel: traces paths from the camera to the film, one per thread. Stage: src/stages/megakernel.rs.
+#include "shared/boundaries.cuh"
 #include "shared/clock.cuh"
 #include "shared/device_film.cuh"
 #include "shared/first_ray.cuh"
@@ -14,6 +15,18 @@ inline void count(const Tally &tally, u32 place) {
     atomicAdd(place < TALLY ? tally.block + place : tally.all + place, 1u);
 }
 
+// Adds the light of a vertex's shadow ray that arrives. `from` is the instance that the ray leaves.
+inline void add_arriving_light(const DeviceScene &scene, const Vertex &vertex, u32 from, Vec3 &radiance) {
+    const ShadowRay &ray = vertex.shadow_ray;
+    u32 to = vertex.light_instance;
+    if (CROSSES_BOUNDARIES) {
+        Vec3 part = arriving_part(scene, ray, from, to, vertex.shadow_bodies, vertex.numbers, vertex.bounce);
+        if (any_nonzero(part)) radiance = radiance + ray.light * part;
+    } else {
+        if (!is_blocked(scene, ray, from, to, vertex.numbers, vertex.bounce)) radiance = radiance + ray.light;
+    }
+}
+
 // Traces one path, adds its rays to the counts, and returns its radiance.
 inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, const Span &span, const u32 *list,
                        u32 max_bounces, u32 path, const Tally &tally) {
@@ -24,35 +37,41 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
     Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
     Vec3 radiance = {0.0f, 0.0f, 0.0f};
     bool scattered = false;
-    u32 instance = NO_INSTANCE, bodies = MEDIA ? scene.lights.light_params.fog_body : 0;
+    u32 instance = NO_INSTANCE, bodies = MEDIA ? camera.bodies : 0;
     for (u32 bounce = 0;; bounce++) {
         u32 place = COUNTS_PER_BOUNCE * bounce;
         count(tally, place);
         InstanceHit found = nearest_hit(device_scene, ray, instance, numbers, bounce);
-        instance = found.instance;
         if (MEDIA) {
-            const Medium *medium = medium_before(device_scene, found.hit, bodies);
-            if (medium != nullptr) {
-                Vertex vertex = {numbers, bounce, NO_INSTANCE, ray, throughput, bodies, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
-                if (fly(*medium, found.hit, vertex)) {
-                    count(tally, place + SCATTERED_PATHS);
-                    instance = NO_INSTANCE;
-                    bool goes_on = scatter_path(scene, bounce < max_bounces, *medium, vertex);
-                    if (vertex.shadow_ray.distance > 0.0f) {
-                        count(tally, place + SHADOW_RAYS);
-                        bool blocked =
-                            is_blocked(device_scene, vertex.shadow_ray, instance, vertex.light_instance, numbers, bounce);
-                        if (!blocked) radiance = radiance + vertex.shadow_ray.light;
-                    }
-                    if (!goes_on) return radiance;
-                    ray = vertex.ray;
-                    throughput = vertex.throughput;
-                    scattered = true;
-                    continue;
+            Vertex vertex = {numbers, bounce, NO_INSTANCE, ray, throughput, bodies, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+            bool scatters = false;
+            if (CROSSES_BOUNDARIES) {
+                if (bodies != 0 || is_boundary(device_scene, found)) {
+                    scatters = cross_boundaries(device_scene, found, vertex);
                 }
-                throughput = vertex.throughput;
+            } else {
+                const Medium *medium = medium_before(device_scene, found.hit, bodies);
+                if (medium != nullptr) scatters = fly(*medium, found.hit, vertex);
             }
+            bodies = vertex.bodies;
+            if (scatters) {
+                count(tally, place + SCATTERED_PATHS);
+                instance = NO_INSTANCE;
+                const Medium &medium = device_scene.media[(bodies & INNERMOST) - 1];
+                bool goes_on = scatter_path(scene, bounce < max_bounces, medium, vertex);
+                if (vertex.shadow_ray.distance > 0.0f) {
+                    count(tally, place + SHADOW_RAYS);
+                    add_arriving_light(device_scene, vertex, instance, radiance);
+                }
+                if (!goes_on) return radiance;
+                ray = vertex.ray;
+                throughput = vertex.throughput;
+                scattered = true;
+                continue;
+            }
+            throughput = vertex.throughput;
         }
+        instance = found.instance;
         if (found.hit.primitive == NO_PRIMITIVE) {
             return radiance + escaped_light(scene.lights, ray, throughput.rgb, scattered, bounce);
         }
@@ -62,8 +81,7 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
         radiance = radiance + vertex.emitted;
         if (vertex.shadow_ray.distance > 0.0f) {
             count(tally, place + SHADOW_RAYS);
-            bool blocked = is_blocked(device_scene, vertex.shadow_ray, instance, vertex.light_instance, numbers, bounce);
-            if (!blocked) radiance = radiance + vertex.shadow_ray.light;
+            add_arriving_light(device_scene, vertex, instance, radiance);
         }
         if (!goes_on) return radiance;
         ray = vertex.ray;

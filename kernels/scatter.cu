@@ -1,4 +1,5 @@
 // scatter: scatters paths in media before they reach a surface. Stage: src/stages/scatter.rs.
+#include "shared/boundaries.cuh"
 #include "shared/queue.cuh"
 #include "shared/path_buffers.cuh"
 #include "shared/scattering.cuh"
@@ -15,9 +16,41 @@ inline Vertex vertex_of(const PathBuffers &paths, u32 path, u32 bounce) {
             paths.radiances[path].history >> 1, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
 }
 
+// Stores what a path has hit behind boundaries. If it has hit nothing, adds the light of the sky.
+inline void reach(const DeviceScene &scene, const PathBuffers &paths, u32 entry, u32 path, const Vertex &vertex,
+                  bool had_missed, const InstanceHit &found) {
+    paths.hits[path] = found.hit;
+    paths.instances[path] = found.instance;
+    u32 history = paths.radiances[path].history;
+    paths.radiances[path].history = vertex.bodies << 1 | (history & SCATTERED);
+    if (found.hit.primitive != NO_PRIMITIVE || had_missed) return;
+    paths.flags[entry] = 0;
+    Vec3 light = escaped_light(lights_of(scene), vertex.ray, vertex.throughput.rgb, (history & SCATTERED) != 0,
+                               vertex.bounce);
+    paths.radiances[path].rgb = paths.radiances[path].rgb + light;
+}
+
+// Moves a path along its ray, past boundaries of media. Returns whether it scatters before it hits a surface.
+inline bool cross(const DeviceScene &scene, const PathBuffers &paths, u32 entry, u32 path, u32 bounce, const Hit &hit,
+                  u32 bodies) {
+    InstanceHit found = {hit, paths.instances[path]};
+    if (bodies == 0 && !is_boundary(scene, found)) return false;
+    Vertex vertex = vertex_of(paths, path, bounce);
+    bool scatters = cross_boundaries(scene, found, vertex);
+    paths.throughputs[path] = vertex.throughput;
+    if (scatters) {
+        paths.rays[path] = vertex.ray;
+        paths.radiances[path].history = vertex.bodies << 1 | (paths.radiances[path].history & SCATTERED);
+        paths.flags[entry] = 0;
+    } else {
+        reach(scene, paths, entry, path, vertex, hit.primitive == NO_PRIMITIVE, found);
+    }
+    return scatters;
+}
+
 // Finds the paths that scatter before their hit, moves their rays there, and takes them out of the hits.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    scatter_find(DeviceScene scene, PathBuffers paths, ScatterBuffers buffers, u32 bounce, const u32 *queue_length) {
+    KERNEL(DeviceScene scene, PathBuffers paths, ScatterBuffers buffers, u32 bounce, const u32 *queue_length) {
     u32 count = *queue_length;
     for (u32 entry = first_entry(); entry < count; entry += entry_stride()) {
         u32 path = paths.queue[entry];
@@ -26,8 +59,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         if (path != NO_PATH) {
             buffers.survives[path] = 0;
             Hit hit = paths.hits[path];
-            const Medium *medium = medium_before(scene, hit, paths.radiances[path].history >> 1);
-            if (medium != nullptr) {
+            u32 bodies = paths.radiances[path].history >> 1;
+            const Medium *medium = CROSSES_BOUNDARIES ? nullptr : medium_before(scene, hit, bodies);
+            if (CROSSES_BOUNDARIES) {
+                scatters = cross(scene, paths, entry, path, bounce, hit, bodies);
+            } else if (medium != nullptr) {
                 Vertex vertex = vertex_of(paths, path, bounce);
                 scatters = fly(*medium, hit, vertex);
                 paths.throughputs[path] = vertex.throughput;
@@ -60,6 +96,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
             if (casts) {
                 store_shadow_ray(paths, entry, vertex.shadow_ray, goes_on, vertex.ray);
                 paths.light_instances[entry] = vertex.light_instance;
+                if (CROSSES_BOUNDARIES) paths.shadow_bodies[entry] = vertex.shadow_bodies;
             }
             if (goes_on) {
                 paths.rays[path] = vertex.ray;

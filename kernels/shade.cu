@@ -11,6 +11,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
                         u32 *shadow_ray_count) {
     // Otherwise the history of a path need not be read.
     bool tracks_bodies = (KINDS & ABSORBING) != 0 && scene.lights.light_params.tracks_bodies == 1;
+    bool has_boundaries = (KINDS & BOUNDARIES) != 0 && scene.lights.light_params.has_boundaries == 1;
     u32 cast = 0;
     for (u32 entry = first_entry(); TOGETHER ? entry - threadIdx.x < count : entry < count; entry += entry_stride()) {
         if (TOGETHER) {
@@ -31,6 +32,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) store_shadow_ray(paths, entry, vertex.shadow_ray, goes_on, vertex.ray);
             if (INSTANCED && casts) paths.light_instances[entry] = vertex.light_instance;
+            if (has_boundaries && casts) paths.shadow_bodies[entry] = vertex.shadow_bodies;
             if (goes_on) {
                 paths.rays[path] = vertex.ray;
                 paths.throughputs[path] = vertex.throughput;

@@ -25,7 +25,8 @@ use crate::{
     sampler::sampler,
     stages::first_ray,
     vertex::{
-        rays::{is_blocked, nearest_hit},
+        boundaries::{arriving_light, pass_boundaries},
+        rays::nearest_hit,
         shading::{Vertex, shade_path},
     },
 };
@@ -202,7 +203,7 @@ impl Paths<'_> {
             let light_of = |path: u32| {
                 let mut light = 0.0;
                 self.walk(&only, path, |vertex, _| {
-                    light += arriving_light(&only, vertex)
+                    light += sampled_light(&only, vertex)
                 });
                 light
             };
@@ -292,9 +293,12 @@ impl Paths<'_> {
             rgb: Vec3::ONE,
             eta_scale: 1.0,
         };
-        let (mut instance, mut bodies) = (NO_INSTANCE, 0);
+        let (mut instance, mut bodies) = (NO_INSTANCE, self.camera.bodies);
         for bounce in 0..self.max_bounces {
-            let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
+            let mut found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
+            if scene.has_boundaries() {
+                bodies = pass_boundaries(scene, &ray, numbers, bounce, &mut found, bodies);
+            }
             instance = found.instance;
             if found.hit.primitive == NO_PRIMITIVE {
                 break;
@@ -313,22 +317,17 @@ impl Paths<'_> {
 
 /// Returns the light that arrives by the light sample of a shaded vertex: luminance times throughput, 0 where something
 /// blocks it.
-fn arriving_light(scene: &RenderScene, vertex: &Vertex) -> f64 {
+fn sampled_light(scene: &RenderScene, vertex: &Vertex) -> f64 {
     let shadow_ray = &vertex.shadow_ray;
     if shadow_ray.distance <= 0.0 {
         return 0.0;
     }
-    let (from, to) = (vertex.instance, vertex.light_instance);
-    let (numbers, bounce) = (vertex.numbers, vertex.bounce);
-    let blocked = if scene.is_plain() {
-        is_blocked::<false>(scene, shadow_ray, from, to, numbers, bounce)
+    let arriving = if scene.is_plain() {
+        arriving_light::<false>(scene, vertex, vertex.instance)
     } else {
-        is_blocked::<true>(scene, shadow_ray, from, to, numbers, bounce)
+        arriving_light::<true>(scene, vertex, vertex.instance)
     };
-    if blocked {
-        return 0.0;
-    }
-    f64::from(luminance(shadow_ray.light))
+    arriving.map_or(0.0, |light| f64::from(luminance(light)))
 }
 
 /// Adds the second list to the first.

@@ -32,6 +32,8 @@ pub const PAIR_BLEND: u32 = 1 << 17;
 /// Pair of dimensions, in each bounce, of the way through a medium: the first chooses a color channel, the second the
 /// distance; beyond the pairs of all bounces.
 pub const PAIR_MEDIUM: u32 = 1 << 18;
+/// Pair of dimensions of a further way through a medium within one bounce, see [`PAIR_MEDIUM`]; beyond all others.
+pub const PAIR_FLIGHT: u32 = 1 << 30;
 /// Number of pairs of dimensions that each bounce uses.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 /// Whole numbers that kernels use under the same names.
@@ -40,6 +42,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     PAIR_LENS,
     PAIR_BLEND,
     PAIR_MEDIUM,
+    PAIR_FLIGHT,
     PAIR_LIGHT,
     PAIR_BSDF,
     PAIR_CHOICE,

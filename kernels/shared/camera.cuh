@@ -18,6 +18,7 @@ struct Camera {
     f32 turn[2];
     f32 filter_values[33];
     f32 filter_sums[33];
+    u32 bodies;
 };
 
 // Inverts the cumulative sums of a symmetric filter that is linear between its values: a binary search for the step,

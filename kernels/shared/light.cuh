@@ -31,6 +31,7 @@ struct LightParams {
     u32 has_background;
     u32 tracks_bodies;
     u32 fog_body;
+    u32 has_boundaries;
 };
 
 struct Lights {

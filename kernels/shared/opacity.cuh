@@ -105,6 +105,47 @@ inline InstanceHit nearest_alpha_tested(const StochasticOpacity &opacity, const 
     return best;
 }
 
+inline bool is_beyond(const Primitive *primitives, const InstanceHit &found, const InstanceHit &after) {
+    if (after.hit.primitive == NO_PRIMITIVE) return true;
+    if (found.hit.distance != after.hit.distance) return found.hit.distance > after.hit.distance;
+    u32 ours = found.instance + 1, others = after.instance + 1;
+    if (ours != others) return ours > others;
+    return primitives[found.hit.primitive].number > primitives[after.hit.primitive].number;
+}
+
+inline void nearer_hit_beyond(const StochasticOpacity &opacity, u32 position, u32 instance, Vec3 origin, const Ray &ray,
+                              u32 from, const Shear &shear, u32 key, const InstanceHit &after, InstanceHit &best) {
+    const Primitive *primitives = opacity.scene.primitives;
+    InstanceHit near = best;
+    nearer_instance_hit(primitives, position, instance, origin, ray, from, shear, near);
+    if (near.hit.primitive != position || near.instance != instance) return;
+    if (is_beyond(primitives, near, after) && passes_opacity(opacity, ray, near, key)) {
+        best = near;
+        return;
+    }
+    if (!is_sphere(primitives[position])) return;
+    Ray leaving = ray;
+    leaving.from_primitive = position;
+    InstanceHit far = best;
+    nearer_instance_hit(primitives, position, instance, origin, leaving, instance, shear, far);
+    bool behind = far.hit.primitive == position && far.hit.distance > near.hit.distance;
+    if (behind && is_beyond(primitives, far, after) && passes_opacity(opacity, ray, far, hash(key))) best = far;
+}
+
+inline InstanceHit nearest_beyond(const StochasticOpacity &opacity, const Ray &ray, u32 from, u32 key,
+                                  const InstanceHit &after, f32 distance, u32 to_primitive, u32 to) {
+    InstanceHit best = {{distance, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
+    visit_instanced(opacity.scene, ray.origin, ray.direction, distance,
+                 [&](u32 first, u32 &waiting, u32 instance, Vec3 origin, const Shear &sheared) {
+                     u32 position = first + take_lowest(waiting);
+                     if (position != to_primitive || instance != to) {
+                         nearer_hit_beyond(opacity, position, instance, origin, ray, from, sheared, key, after, best);
+                     }
+                     return best.hit.distance;
+                 });
+    return best;
+}
+
 inline bool light_passes_opacity(const StochasticOpacity &opacity, const ShadowRay &ray, u32 to, u32 key) {
     if (ray.to_primitive == NO_PRIMITIVE) return true;
     Ray along = {ray.origin, 0.0f, ray.direction, ray.from_primitive};

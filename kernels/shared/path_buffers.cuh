@@ -32,6 +32,7 @@ struct PathBuffers {
     PackedShadowRay *shadow_rays;  // by queue entry
     ShadowOrigin *shadow_origins;  // by queue entry, if the sign of `distance_and_sign` is negative
     u32 *light_instances;          // by queue entry
+    u32 *shadow_bodies;            // by queue entry, in scenes with boundaries of media
 };
 
 // Returns the random numbers of a path.

@@ -39,7 +39,9 @@ inline void connect_scattered(const RenderScene &scene, const Medium &medium, Ve
     f32 value = phase(medium.anisotropy, dot(vertex.ray.direction, sample.direction));
     f32 found = sample.is_delta == 1 ? 0.0f : value;
     f32 weight = sample_weight(scene.lights.light_params.strategies, LIGHT_SAMPLES, sample.pdf, found);
-    Vec3 passed = transmitted(medium.extinction, sample.distance);
+    // With boundaries, shadow attenuates the light.
+    Vec3 passed = {1.0f, 1.0f, 1.0f};
+    if (scene.lights.light_params.has_boundaries == 0) passed = transmitted(medium.extinction, sample.distance);
     Vec3 light_here = vertex.throughput.rgb * radiance * passed * (value * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = origin;
@@ -48,6 +50,7 @@ inline void connect_scattered(const RenderScene &scene, const Medium &medium, Ve
     vertex.shadow_ray.from_primitive = NO_PRIMITIVE;
     vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
+    vertex.shadow_bodies = vertex.bodies;
     vertex.shadow_ray.light = clamp_indirect(scene.lights.light_params, light_here, vertex.bounce + 1);
 }
 

@@ -36,6 +36,7 @@ struct Vertex {
     Vec3 emitted;
     ShadowRay shadow_ray;
     u32 light_instance;
+    u32 shadow_bodies;
 };
 
 inline u32 instance_entry(const RenderScene &scene, u32 instance) {
@@ -195,7 +196,8 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     bool tracks_bodies = (KINDS & ABSORBING) != 0 && scene.lights.light_params.tracks_bodies == 1;
     u32 body = body_of(surface.material);
     Vec3 absorption = {0.0f, 0.0f, 0.0f};
-    if (tracks_bodies) absorption = absorption_before(scene.materials, vertex.bodies, body, material, front);
+    bool has_boundaries = (KINDS & BOUNDARIES) != 0 && scene.lights.light_params.has_boundaries == 1;
+    if (tracks_bodies && !has_boundaries) absorption = absorption_before(scene.materials, vertex.bodies, body, material, front);
     if ((KINDS & ABSORBING) != 0 && max_component(absorption) > 0.0f) {
         vertex.throughput.rgb = vertex.throughput.rgb * transmitted(absorption, hit.distance);
     }
@@ -246,9 +248,11 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     if (tracks_bodies) {
         u32 beyond = bodies_beyond(vertex.bodies, body, material, front);
         ShadowRay &shadow_ray = vertex.shadow_ray;
+        bool is_below = dot(surface.shading, shadow_ray.direction) < 0.0f;
+        vertex.shadow_bodies = is_below ? beyond : vertex.bodies;
         // No light at infinity is inside a body.
-        if (shadow_ray.distance > 0.0f && shadow_ray.distance < MAX_F32) {
-            if (dot(surface.shading, shadow_ray.direction) < 0.0f) {
+        if (shadow_ray.distance > 0.0f && shadow_ray.distance < MAX_F32 && !has_boundaries) {
+            if (is_below) {
                 absorption = absorption_beyond(scene.materials, beyond, absorption, material, front);
             }
             if (max_component(absorption) > 0.0f) {

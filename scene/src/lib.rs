@@ -63,7 +63,7 @@
 //! `anisotropy` is the mean cosine of the scattering angle, -0.99 to 0.99 (Henyey–Greenstein phase function): 0, the
 //! default, scatters equally in all directions, and fog of droplets has about 0.8. Fog extends to infinity, so that no
 //! light of the sky, of an environment, of a sun or of a directional light arrives; place lights in the scene. It does
-//! not fill transparent bodies, and the camera must be outside of them. `fog: (scattering: (0.1, 0.1, 0.1))` makes light
+//! not fill transparent bodies. `fog: (scattering: (0.1, 0.1, 0.1))` makes light
 //! fog in a room.
 //!
 //! # The camera

@@ -52,6 +52,8 @@ shared! {
         pub filter_values: [f32; 33],
         /// Cumulative share of the filter's positive half up to each step, from 0 to 1.
         pub filter_sums: [f32; 33],
+        /// List of the bodies that the camera is inside, at the beginning of paths; 0 for none.
+        pub bodies: u32,
     }
 }
 

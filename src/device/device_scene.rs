@@ -183,11 +183,6 @@ impl CudaScene {
         (scene as u64, trees as u64)
     }
 
-    /// Returns the list of bodies at the beginning of paths, see [`LightParams::fog_body`].
-    pub(crate) fn fog_body(&self) -> u32 {
-        self.light_params.fog_body
-    }
-
     /// Returns the argument of a kernel that reads the scene.
     pub fn argument(&self) -> DeviceScene<'_> {
         DeviceScene {

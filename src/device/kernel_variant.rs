@@ -20,6 +20,8 @@ pub struct KernelVariant {
     pub lights: bool,
     /// Whether light scatters in media; if so, `instanced` is true.
     pub media: bool,
+    /// Whether some media have boundaries that light passes straight; if so, `media` is true.
+    pub boundaries: bool,
 }
 
 impl KernelVariant {
@@ -31,6 +33,7 @@ impl KernelVariant {
         far_lights: false,
         lights: false,
         media: false,
+        boundaries: false,
     };
 
     pub(crate) fn of(scene: &RenderScene) -> KernelVariant {
@@ -41,32 +44,60 @@ impl KernelVariant {
             far_lights: scene.light_params.far_lights > 0,
             lights: scene.light_params.light_count > 0,
             media: !scene.media.is_empty(),
+            boundaries: scene.has_boundaries(),
         }
     }
 
-    /// Returns each combination of material kinds, `instanced`, `alpha_tested` and `media` for which kernels are compiled,
-    /// in scenes with all kinds of lights. They give the sources of all kernels.
-    pub(crate) fn each() -> [KernelVariant; 9] {
+    /// Returns each combination of material kinds, `instanced`, `alpha_tested`, `media` and `boundaries` for which kernels
+    /// are compiled, in scenes with all kinds of lights. They give the sources of all kernels. The last one is that with
+    /// everything.
+    pub(crate) fn each() -> [KernelVariant; 10] {
         [
-            (PLAIN_KINDS, false, false, false),
-            (PLAIN_KINDS, true, false, false),
-            (ALL_KINDS, false, false, false),
-            (ALL_KINDS, true, false, false),
+            (PLAIN_KINDS, false, false, false, false),
+            (PLAIN_KINDS, true, false, false, false),
+            (ALL_KINDS, false, false, false, false),
+            (ALL_KINDS, true, false, false, false),
             // Rare features need textures or instances.
-            (ALL_KINDS | RARE_KINDS, true, false, false),
-            (ALL_KINDS | RARE_KINDS, true, true, false),
-            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, false, false),
-            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true, false),
-            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true, true),
+            (ALL_KINDS | RARE_KINDS, true, false, false, false),
+            (ALL_KINDS | RARE_KINDS, true, true, false, false),
+            (
+                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+                true,
+                false,
+                false,
+                false,
+            ),
+            (
+                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+                true,
+                true,
+                false,
+                false,
+            ),
+            (
+                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+                true,
+                true,
+                true,
+                false,
+            ),
+            (
+                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+                true,
+                true,
+                true,
+                true,
+            ),
         ]
         .map(
-            |(materials, instanced, alpha_tested, media)| KernelVariant {
+            |(materials, instanced, alpha_tested, media, boundaries)| KernelVariant {
                 materials,
                 instanced,
                 alpha_tested,
                 far_lights: true,
                 lights: true,
                 media,
+                boundaries,
             },
         )
     }

@@ -8,15 +8,15 @@ use crate::{
     scene::{Light, Scene},
     shading::{
         bodies::{INNERMOST, body_of},
-        material::Material,
+        material::{BOUNDARY, Material},
         medium::Medium,
     },
 };
 
 /// Sets the extinction of bodies with media, and appends a material for the fog, so that it is a body around all others.
 ///
-/// Returns the medium of each material, or an empty list if light scatters in none of them, and the list of bodies that
-/// contains only the fog, 0 without fog.
+/// Returns the medium of each material, or an empty list if light scatters in none of them and there are no boundaries, and
+/// the list of bodies that contains only the fog, 0 without fog.
 ///
 /// # Errors
 /// A one-line message if there are too many materials for a fog.
@@ -40,12 +40,15 @@ pub(super) fn add_media(
         materials.push(Material::default());
         media.push(Medium::from(fog));
     }
-    for (material, medium) in materials.iter_mut().zip(&media) {
+    for (material, medium) in materials.iter_mut().zip(&mut media) {
         if medium.extinction != Vec3::ZERO {
             material.absorption = medium.extinction;
+        } else {
+            medium.extinction = material.absorption;
         }
     }
-    if media.iter().all(|medium| medium.scatters == 0) {
+    let has_boundaries = materials.iter().any(|each| each.flags & BOUNDARY != 0);
+    if !has_boundaries && media.iter().all(|medium| medium.scatters == 0) {
         media.clear();
     }
     Ok((media, fog_body))

@@ -8,6 +8,7 @@ use compaction::{
 };
 use glam::Vec3;
 
+use super::kernel_variant::KernelVariant;
 use crate::path::{Hit, PathRadiance, Ray, Span, Throughput};
 
 compaction::shared! {
@@ -72,6 +73,9 @@ compaction::shared! {
         pub shadow_origins: InOut<ShadowOrigin>,
         /// The instance that each shadow ray goes to, by queue entry; one unused number in plain scenes.
         pub light_instances: InOut<u32>,
+        /// The list of bodies at the origin of each shadow ray, by queue entry, in scenes with boundaries of media;
+        /// otherwise one unused number.
+        pub shadow_bodies: InOut<u32>,
     }
 }
 
@@ -91,6 +95,7 @@ pub struct CudaPaths {
     pub shadow_rays: CudaSlice<PackedShadowRay>,
     pub shadow_origins: CudaSlice<ShadowOrigin>,
     pub light_instances: CudaSlice<u32>,
+    pub shadow_bodies: CudaSlice<u32>,
 }
 
 impl CudaPaths {
@@ -101,10 +106,10 @@ impl CudaPaths {
         + size_of::<Hit>()
         + size_of::<PackedShadowRay>()
         + size_of::<ShadowOrigin>()
-        + 4 * size_of::<u32>()
+        + 5 * size_of::<u32>()
         + size_of::<u8>();
 
-    /// Allocates buffers for `paths` paths, those for instances only if `has_instances`.
+    /// Allocates buffers for `paths` paths, those for instances and for boundaries of media only if the scene has them.
     ///
     /// # Errors
     ///
@@ -112,9 +117,9 @@ impl CudaPaths {
     pub fn new(
         stream: &Arc<CudaStream>,
         paths: usize,
-        has_instances: bool,
+        scene: KernelVariant,
     ) -> compaction::Result<CudaPaths> {
-        let instance_count = if has_instances { paths } else { 1 };
+        let instance_count = if scene.instanced { paths } else { 1 };
         Ok(CudaPaths {
             span: zeroed(stream, 1)?,
             list: zeroed(stream, 1)?,
@@ -129,6 +134,7 @@ impl CudaPaths {
             shadow_rays: uninitialised(stream, paths)?,
             shadow_origins: uninitialised(stream, paths)?,
             light_instances: uninitialised(stream, instance_count)?,
+            shadow_bodies: uninitialised(stream, if scene.boundaries { paths } else { 1 })?,
         })
     }
 
@@ -141,13 +147,16 @@ impl CudaPaths {
         &mut self,
         stream: &Arc<CudaStream>,
         paths: usize,
-        has_instances: bool,
+        scene: KernelVariant,
     ) -> compaction::Result<()> {
         self.rays = uninitialised(stream, paths)?;
         self.throughputs = uninitialised(stream, paths)?;
         self.radiances = uninitialised(stream, paths)?;
         self.hits = uninitialised(stream, paths)?;
-        if has_instances {
+        if scene.boundaries {
+            self.shadow_bodies = uninitialised(stream, paths)?;
+        }
+        if scene.instanced {
             self.instances = uninitialised(stream, paths)?;
             self.light_instances = uninitialised(stream, paths)?;
         }
@@ -173,7 +182,8 @@ impl CudaPaths {
             + self.instances.num_bytes()
             + self.shadow_rays.num_bytes()
             + self.shadow_origins.num_bytes()
-            + self.light_instances.num_bytes();
+            + self.light_instances.num_bytes()
+            + self.shadow_bodies.num_bytes();
         bytes as u64
     }
 
@@ -193,6 +203,7 @@ impl CudaPaths {
             shadow_rays: self.shadow_rays.as_view_mut(),
             shadow_origins: self.shadow_origins.as_view_mut(),
             light_instances: self.light_instances.as_view_mut(),
+            shadow_bodies: self.shadow_bodies.as_view_mut(),
         }
     }
 }

@@ -34,10 +34,10 @@ use crate::{
     shading::{
         energy,
         material::{
-            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BY_SIDE,
-            COAT_NORMALS, COATED_GLASS, CONDUCTOR, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT,
-            MAX_BLENDS, MIRRORED_RELIEF, Material, OTHER_LIGHTS, RARE_KINDS, ROUGH_CONDUCTOR,
-            SCHLICK, SECOND_UV, THIN,
+            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BOUNDARIES,
+            BOUNDARY, BY_SIDE, COAT_NORMALS, COATED_GLASS, CONDUCTOR, EXTENDED_KINDS,
+            INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material, OTHER_LIGHTS,
+            RARE_KINDS, ROUGH_CONDUCTOR, SCHLICK, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         medium::Medium,
@@ -226,6 +226,12 @@ impl RenderScene {
         } else {
             kinds
         };
+        let is_boundary = |material: &Material| material.flags & BOUNDARY != 0;
+        let kinds = if materials.iter().any(is_boundary) {
+            kinds | BOUNDARIES
+        } else {
+            kinds
+        };
         let (sky, background, lights) = distant_light(scene);
         let radius = bounding_radius(scene);
         let top_level_count = trees::top_level_count(scene);
@@ -282,6 +288,7 @@ impl RenderScene {
             has_background: background.is_some().into(),
             tracks_bodies: u32::from(kinds & ABSORBING != 0),
             fog_body,
+            has_boundaries: u32::from(kinds & BOUNDARIES != 0),
         };
         let mut opacity_maps =
             opacity_maps::build(scene, &trees, &primitives, &materials, &texture_buffers);
@@ -469,7 +476,13 @@ impl RenderScene {
     /// Returns the data for opacity tests, or `None` if all surfaces are opaque.
     #[inline]
     pub fn stochastic_opacity(&self) -> Option<StochasticOpacity<'_>> {
-        self.alpha_tested.then(|| StochasticOpacity {
+        self.alpha_tested.then(|| self.opacity())
+    }
+
+    /// Returns the data for opacity tests, also if all surfaces are opaque. Scenes with media have it.
+    #[inline]
+    pub fn opacity(&self) -> StochasticOpacity<'_> {
+        StochasticOpacity {
             scene: self.instanced_scene(),
             corners: &self.corners,
             vertices: &self.vertices,
@@ -477,7 +490,13 @@ impl RenderScene {
             atlas: self.texture_atlas(),
             opacity_maps: &self.opacity_maps,
             from_camera: false,
-        })
+        }
+    }
+
+    /// Returns whether some media have boundaries that light passes straight.
+    #[inline(always)]
+    pub fn has_boundaries(&self) -> bool {
+        self.light_params.has_boundaries == 1
     }
 
     /// Returns the data that texture lookups read.

@@ -18,13 +18,13 @@ use crate::{
         trees::SceneBvhs,
     },
     camera::Camera,
-    device::render_scene::RenderScene,
+    device::{camera_bodies::camera_in, render_scene::RenderScene},
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, Span},
     sampler::sampler,
     scene::{Background, Scene, memory},
     stages::{Preview, first_ray},
-    vertex::rays::nearest_hit,
+    vertex::{boundaries::pass_boundaries, rays::nearest_hit},
 };
 
 /// Number of samples over which each value is averaged.
@@ -157,7 +157,7 @@ impl Aovs {
                 Some(trees) => RenderScene::with_trees(trees, scene)?,
                 None => RenderScene::new(scene)?,
             };
-            let camera = Camera::new(&scene.camera, width, height);
+            let camera = camera_in(&render_scene, &scene.camera, width, height);
             let span = Span {
                 width,
                 pixel_count: width * height,
@@ -257,7 +257,10 @@ fn camera_hit(
 ) -> (Ray, InstanceHit) {
     let ray = first_ray(camera, span, pixel, sample);
     let numbers = sampler(span.seed, pixel, sample);
-    let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
+    let mut found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
+    if render_scene.has_boundaries() {
+        pass_boundaries(render_scene, &ray, numbers, 0, &mut found, camera.bodies);
+    }
     (ray, found)
 }
 

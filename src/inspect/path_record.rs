@@ -18,14 +18,14 @@ use crate::{
     Error,
     accel::instance::NO_INSTANCE,
     camera::Camera,
-    device::render_scene::RenderScene,
+    device::{camera_bodies::camera_in, render_scene::RenderScene},
     film::is_valid_sample,
     light_shares,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene, position_in_file},
     stages::wave::{CpuWave, Wave},
-    stages::{Keep, path_end, scattering},
+    stages::{Keep, Passage, passage, path_end},
     vertex::shading::Ended,
     wavefront::{Step, steps},
 };
@@ -192,9 +192,9 @@ impl Inspector {
     /// Creates an inspector that uses existing acceleration structures; `render_scene` must be prepared from `scene`.
     pub fn for_scene(render_scene: Arc<RenderScene>, scene: &Scene) -> Inspector {
         Inspector {
+            camera: camera_in(&render_scene, &scene.camera, scene.size.0, scene.size.1),
             render_scene,
             lit_scene: OnceLock::new(),
-            camera: Camera::new(&scene.camera, scene.size.0, scene.size.1),
             size: scene.size,
             seed: scene.seed,
             max_bounces: scene.max_bounces,
@@ -210,7 +210,7 @@ impl Inspector {
 
     /// Sets the camera, and the width and height of its image in pixels.
     pub fn set_camera(&mut self, camera: &scene::Camera, size: (u32, u32)) {
-        self.camera = Camera::new(camera, size.0, size.1);
+        self.camera = camera_in(&self.render_scene, camera, size.0, size.1);
         self.size = size;
         self.lit_scene = OnceLock::new();
     }
@@ -276,9 +276,15 @@ impl Inspector {
                 // Computed before `scatter` for the same reason.
                 Step::Scatter(bounce) => {
                     has_scattered = false;
-                    let scattered = scattering(cpu_wave(&mut wave), bounce, 0);
-                    if let (Some((path, Some(result))), Some(vertex)) =
-                        (scattered, record.vertices.last_mut())
+                    let passage = passage(cpu_wave(&mut wave), bounce, 0);
+                    if let (
+                        Some(Passage {
+                            vertex: path,
+                            scattered: Some(result),
+                            ..
+                        }),
+                        Some(vertex),
+                    ) = (passage, record.vertices.last_mut())
                     {
                         (end, has_scattered) = (result, true);
                         scattered_path = Some(path);
@@ -300,6 +306,10 @@ impl Inspector {
                     if let Some(path) = scattered_path.take() {
                         vertex.scattering = Some(self.position(path.ray.origin));
                         vertex.light_sample = self.direct_light_sample(&path.shadow_ray, added);
+                    } else if self.render_scene.has_boundaries() {
+                        // The ray may have passed boundaries, and only then left the scene.
+                        let emission = vertex.emission + added;
+                        *vertex = self.vertex(path, emission);
                     }
                 }
                 (Step::Compact(_, Keep::Hits) | Step::Shade(_) | Step::Shadow(_), _)
@@ -370,7 +380,12 @@ impl Inspector {
             origin: self.position(ray.origin),
             direction: ray.direction,
             distance: ray.distance,
-            light: ray.light,
+            // Media between boundaries attenuate it on its way.
+            light: if added == Vec3::ZERO {
+                ray.light
+            } else {
+                added
+            },
             blocked: added == Vec3::ZERO,
         })
     }

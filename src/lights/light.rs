@@ -115,8 +115,11 @@ shared! {
         /// 1 if some material absorbs light in its interior, so that paths list the [bodies](crate::shading::bodies)
         /// that they are inside, otherwise 0.
         pub tracks_bodies: u32,
-        /// List of [bodies](crate::shading::bodies) at the beginning of paths: the fog of the scene, or 0 without fog.
+        /// List of [bodies](crate::shading::bodies) that contains only the fog of the scene; 0 without fog.
         pub fog_body: u32,
+        /// 1 if light passes the boundaries of some media straight. Then `scatter` and `shadow` attenuate light on its
+        /// way through media, and otherwise `shade`. Otherwise 0.
+        pub has_boundaries: u32,
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
     adaptive::schedule::{ConvergenceGoal, Schedule},
     backend::{Backend, Pixels, Plan, Spans, Stop},
     camera::Camera,
-    device::render_scene::RenderScene,
+    device::{camera_bodies::camera_in, render_scene::RenderScene},
     inspect::empty_view,
     light_shares,
     render::{
@@ -72,7 +72,7 @@ pub struct Renderer {
     /// BVHs of the scene, which exist for as long as the backend, `lit_for` or a caller holds them.
     trees: Weak<SceneBvhs>,
     /// The scene and the camera for which the backend has the probabilities of its lights; `None` if they do not depend
-    /// on the camera.
+    /// on the camera and there are no media, which may be around the camera.
     lit_for: Option<(Arc<RenderScene>, Camera)>,
     /// The current camera.
     view: scene::Camera,
@@ -139,10 +139,11 @@ impl Renderer {
         let (width, height) = scene.size;
         let kept = Arc::downgrade(&trees);
         let render_scene = Arc::new(RenderScene::with_trees(trees, scene)?);
-        let camera = Camera::new(&scene.camera, width, height);
+        let camera = camera_in(&render_scene, &scene.camera, width, height);
         let lit_scene = light_shares::for_camera(&render_scene, &camera, scene.max_bounces);
         let empty_view = empty_view::note(scene, &lit_scene, &camera);
-        let depends = light_shares::depend_on_camera(&render_scene);
+        let depends =
+            light_shares::depend_on_camera(&render_scene) || !render_scene.media.is_empty();
         let lit_for = depends.then_some((render_scene, camera));
         let backend = Backend::new(lit_scene, camera, scene.max_bounces, settings)?;
         let names = match &backend.gpus[..] {

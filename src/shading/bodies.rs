@@ -16,11 +16,14 @@ pub const BODY_BITS: u32 = 10;
 pub const BODY_PLACES: u32 = 3;
 /// Bits of the innermost body of a list.
 pub const INNERMOST: u32 = (1 << BODY_BITS) - 1;
+/// Maximum number of boundaries of media that a ray passes. What lies behind them is black.
+pub const MAX_BOUNDARIES: u32 = 1024;
 /// Bits of a list of bodies.
 const BODY_LIST: u32 = (1 << (BODY_PLACES * BODY_BITS)) - 1;
 
 /// Whole numbers that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] = named![BODY_BITS, BODY_PLACES, INNERMOST, BODY_LIST];
+pub(crate) const CONSTANTS: &[(&str, u32)] =
+    named![BODY_BITS, BODY_PLACES, INNERMOST, BODY_LIST, MAX_BOUNDARIES];
 
 /// Returns the entry of a list for a body whose surface has the material with this index; 0 if the index is 1023 or
 /// more, so that the body is not listed.

@@ -25,6 +25,8 @@ pub const COATED_GLASS: u32 = 1 << 26;
 /// Feature bit beside the bits of material kinds: some conductor or glass has the flag [`ANISOTROPIC_FACETS`] or
 /// [`BECKMANN_FACETS`].
 pub const ANISOTROPIC: u32 = 1 << 25;
+/// Feature bit beside the bits of material kinds: some material has the flag [`BOUNDARY`].
+pub const BOUNDARIES: u32 = 1 << 24;
 /// `Material::kind`: Lambertian reflection of albedo `color`.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror of reflectance `color`.
@@ -66,7 +68,7 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
 pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
 /// Material kinds and features that would slow down scenes with rare features. A scene with any of them uses the
 /// variant with everything.
-pub const EXTENDED_KINDS: u32 = 1 << EXTENDED | COATED_GLASS | ANISOTROPIC;
+pub const EXTENDED_KINDS: u32 = 1 << EXTENDED | COATED_GLASS | ANISOTROPIC | BOUNDARIES;
 
 /// Bit of `Material::flags`: masking and shadowing of GGX are height-correlated; otherwise they are separable.
 pub const CORRELATED: u32 = 1;
@@ -97,6 +99,8 @@ pub const MIRRORED_RELIEF: u32 = 1024;
 /// Bit of `Material::flags`: camera rays do not see the surface. Such a material has an entry in
 /// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures).
 pub const HIDDEN: u32 = 2048;
+/// Bit of `Material::flags`: the surface only bounds a medium, and light passes it straight and unchanged.
+pub const BOUNDARY: u32 = 1 << 17;
 /// Bit of `Material::flags`: the facets of a rough conductor or of glass have Beckmann's distribution instead of GGX.
 pub const BECKMANN_FACETS: u32 = 1 << 16;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
@@ -124,6 +128,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     SECOND_UV,
     COATED_GLASS,
     ANISOTROPIC,
+    BOUNDARIES,
     CORRELATED,
     COMPENSATED,
     SCHLICK,
@@ -136,6 +141,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     BY_SIDE,
     MIRRORED_RELIEF,
     HIDDEN,
+    BOUNDARY,
     BECKMANN_FACETS,
     MAX_BLENDS
 ];

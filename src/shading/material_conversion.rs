@@ -4,10 +4,10 @@ use glam::Vec3;
 
 use super::{
     material::{
-        ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BY_SIDE, COMPENSATED, CONDUCTOR, CORRELATED,
-        DIELECTRIC, DIFFUSE, EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, MIRROR,
-        Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION,
-        WEAKEST_REFRACTION,
+        ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BOUNDARY, BY_SIDE, COMPENSATED, CONDUCTOR,
+        CORRELATED, DIELECTRIC, DIFFUSE, EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA,
+        MIRROR, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN,
+        TWO_SIDED_EMISSION, WEAKEST_REFRACTION,
     },
     medium::Medium,
     microfacet::{MIN_ALPHA, fresnel_conductor},
@@ -198,6 +198,11 @@ impl From<&scene::Surface> for Material {
                 tint,
                 absorption,
             } => dielectric(ior, thin, tint, absorption),
+            // Paths never scatter there.
+            scene::Surface::Boundary => Material {
+                flags: BOUNDARY,
+                ..plain(DIFFUSE, Vec3::ZERO)
+            },
             scene::Surface::Conductor {
                 metal: of,
                 one_sided,

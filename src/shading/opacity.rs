@@ -15,7 +15,7 @@ use crate::{
             COORDINATES, Corners, InstanceHit, MeshVertex, NO_INSTANCE, OpacityTest,
             SECOND_COORDINATES, instance_material, nearer_instance_hit, to_object,
         },
-        primitive::{Shear, hit_primitive, shear, sphere_coordinates},
+        primitive::{Primitive, Shear, hit_primitive, shear, sphere_coordinates},
     },
     math::normalize,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
@@ -272,6 +272,98 @@ pub fn nearest_alpha_tested(
         |position, instance, origin, shear| {
             let at = (position, instance, origin);
             nearer_alpha_tested_hit(opacity, at, ray, from, shear, key, &mut best);
+            best.hit.distance
+        },
+    );
+    best
+}
+
+/// Returns whether a hit lies behind another one of the same ray, `after`, in the order of [`nearer_instance_hit`]. Every
+/// hit lies behind one without a primitive.
+#[inline]
+pub fn is_beyond(primitives: &[Primitive], found: &InstanceHit, after: &InstanceHit) -> bool {
+    if after.hit.primitive == NO_PRIMITIVE {
+        return true;
+    }
+    if found.hit.distance != after.hit.distance {
+        return found.hit.distance > after.hit.distance;
+    }
+    let (ours, others) = (
+        found.instance.wrapping_add(1),
+        after.instance.wrapping_add(1),
+    );
+    if ours != others {
+        return ours > others;
+    }
+    let number = primitives[found.hit.primitive as usize].number;
+    number > primitives[after.hit.primitive as usize].number
+}
+
+/// Replaces `best` by the ray's hit with one primitive if that is nearer, lies behind `after` and passes the opacity test.
+/// See [`nearer_alpha_tested_hit`] for the tuple.
+#[inline]
+pub fn nearer_hit_beyond(
+    opacity: &StochasticOpacity,
+    (position, instance, origin): (u32, u32, Vec3),
+    ray: &Ray,
+    from: u32,
+    shear: &Shear,
+    key: u32,
+    after: &InstanceHit,
+    best: &mut InstanceHit,
+) {
+    let primitives = opacity.scene.primitives;
+    let at = (position, instance, origin);
+    let mut near = *best;
+    nearer_instance_hit(primitives, at, ray, from, shear, &mut near);
+    if near.hit.primitive != position || near.instance != instance {
+        return;
+    }
+    if is_beyond(primitives, &near, after) && passes_opacity(opacity, ray, &near, key) {
+        *best = near;
+        return;
+    }
+    if !primitives[position as usize].is_sphere() {
+        return;
+    }
+    let leaving = Ray {
+        from_primitive: position,
+        ..*ray
+    };
+    let mut far = *best;
+    nearer_instance_hit(primitives, at, &leaving, instance, shear, &mut far);
+    let behind = far.hit.primitive == position && far.hit.distance > near.hit.distance;
+    if behind && is_beyond(primitives, &far, after) && passes_opacity(opacity, ray, &far, hash(key))
+    {
+        *best = far;
+    }
+}
+
+/// Returns the ray's nearest hit behind `after` that passes the opacity test, within `distance` metres. `from` is the
+/// instance that the ray leaves. `to` is a primitive with its instance that the ray ignores.
+///
+/// All hits of a ray, one after the other, are found from one origin, so that none of several coincident surfaces is lost
+/// to rounding.
+#[inline(never)]
+pub fn nearest_beyond(
+    opacity: &StochasticOpacity,
+    ray: &Ray,
+    from: u32,
+    key: u32,
+    after: &InstanceHit,
+    distance: f32,
+    to: (u32, u32),
+) -> InstanceHit {
+    let mut best = InstanceHit::none_within(distance);
+    visit_instanced(
+        &opacity.scene,
+        (ray.origin, ray.direction),
+        distance,
+        |position, instance, origin, shear| {
+            if (position, instance) != to {
+                let at = (position, instance, origin);
+                nearer_hit_beyond(opacity, at, ray, from, shear, key, after, &mut best);
+            }
             best.hit.distance
         },
     );

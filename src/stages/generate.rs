@@ -67,7 +67,7 @@ fn on_cpu(wave: &mut CpuWave) {
     );
     let radiance = PathRadiance {
         rgb: Vec3::ZERO,
-        history: wave.scene.light_params.fog_body << 1,
+        history: wave.camera.bodies << 1,
     };
     for path in 0..wave.span.path_count {
         let index = path as usize;
@@ -156,11 +156,9 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, pixel: u32, sample: u32) -
     }
 }
 
-/// Parameters of the kernel: the paths, the list of bodies at the beginning of paths, the camera, and the counts and start
-/// times to initialise, each with its length.
+/// Parameters of the kernel: the paths, the camera, and the counts and start times to initialise, each with its length.
 pub(super) type Arguments = (
     PathBuffers<'static>,
-    u32,
     In<Camera>,
     InOut<u32>,
     u32,
@@ -186,7 +184,6 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         Launch::covering(threads, BLOCK_THREADS),
         (
             wave.paths.argument(),
-            wave.scene.fog_body(),
             wave.camera.device.as_view(),
             wave.counts.as_view_mut(),
             count_slots,

@@ -32,9 +32,13 @@ use crate::{
     },
     path::{NO_PRIMITIVE, Span, Throughput},
     sampler::sampler,
-    shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
+    shading::{
+        bodies::INNERMOST,
+        material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
+    },
     vertex::{
-        rays::{escaped_light, is_blocked, nearest_hit},
+        boundaries::{arriving_light, cross_boundaries, is_boundary},
+        rays::{escaped_light, nearest_hit},
         scattering::{fly, medium_before, scatter_path},
         shading::{Vertex, shade_path},
     },
@@ -104,25 +108,31 @@ pub(crate) fn trace_path<const INSTANCED: bool>(
     };
     let mut radiance = Vec3::ZERO;
     let (mut scattered, mut instance) = (false, NO_INSTANCE);
-    let mut bodies = scene.light_params.fog_body;
+    let mut bodies = camera.bodies;
     for bounce in 0.. {
         count(counts::rays(bounce));
-        let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
-        instance = found.instance;
-        if !scene.media.is_empty()
-            && let Some(medium) = medium_before(scene, &found.hit, bodies)
-        {
+        let mut found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
+        if !scene.media.is_empty() {
             let mut vertex = Vertex::new(numbers, bounce, NO_INSTANCE, ray, throughput);
-            let scatters = bounce < max_bounces;
-            if fly(medium, &found.hit, &mut vertex) {
+            vertex.bodies = bodies;
+            let scatters = if scene.has_boundaries() {
+                (bodies != 0 || is_boundary(scene, &found))
+                    && cross_boundaries(scene, &mut found, &mut vertex)
+            } else {
+                medium_before(scene, &found.hit, bodies)
+                    .is_some_and(|medium| fly(medium, &found.hit, &mut vertex))
+            };
+            bodies = vertex.bodies;
+            if scatters {
                 count(counts::scattered(bounce));
                 instance = NO_INSTANCE;
+                let medium = &scene.media[(bodies & INNERMOST) as usize - 1];
+                let scatters = bounce < max_bounces;
                 let goes_on = scatter_path(scene, scatters, medium, &mut vertex).is_ok();
-                let (shadow_ray, to) = (&vertex.shadow_ray, vertex.light_instance);
-                if shadow_ray.distance > 0.0 {
+                if vertex.shadow_ray.distance > 0.0 {
                     count(counts::shadow_rays(bounce));
-                    if !is_blocked::<INSTANCED>(scene, shadow_ray, instance, to, numbers, bounce) {
-                        radiance += shadow_ray.light;
+                    if let Some(light) = arriving_light::<INSTANCED>(scene, &vertex, instance) {
+                        radiance += light;
                     }
                 }
                 if !goes_on {
@@ -133,6 +143,7 @@ pub(crate) fn trace_path<const INSTANCED: bool>(
             }
             throughput = vertex.throughput;
         }
+        instance = found.instance;
         if found.hit.primitive == NO_PRIMITIVE {
             let lights = scene.lights();
             radiance += escaped_light(&lights, &ray, throughput.rgb, scattered, bounce);
@@ -144,12 +155,10 @@ pub(crate) fn trace_path<const INSTANCED: bool>(
         let scatters = bounce < max_bounces;
         let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex).is_ok();
         radiance += vertex.emitted;
-        let shadow_ray = &vertex.shadow_ray;
-        if shadow_ray.distance > 0.0 {
+        if vertex.shadow_ray.distance > 0.0 {
             count(counts::shadow_rays(bounce));
-            let to = vertex.light_instance;
-            if !is_blocked::<INSTANCED>(scene, shadow_ray, instance, to, numbers, bounce) {
-                radiance += shadow_ray.light;
+            if let Some(light) = arriving_light::<INSTANCED>(scene, &vertex, instance) {
+                radiance += light;
             }
         }
         if !goes_on {
@@ -184,6 +193,7 @@ fn needs_general_kernel(scene: KernelVariant) -> bool {
 /// Returns the name of the kernel `megakernel` in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
+        _ if scene.boundaries => "megakernel_boundaries",
         _ if scene.media => "megakernel_media",
         _ if scene.materials & EXTENDED_KINDS != 0 => "megakernel_extended",
         _ if needs_general_kernel(scene) => "megakernel_alpha_tested",
@@ -218,6 +228,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
         variant,
     )
     .constant("MEDIA", u32::from(scene.media))
+    .constant("CROSSES_BOUNDARIES", u32::from(scene.boundaries))
     .constant("SCATTERED_PATHS", counts::scattered(0) as u32)
     .constant("TALLY", TALLY)
     .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)

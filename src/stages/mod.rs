@@ -47,7 +47,7 @@ pub use megakernel::{Megakernel, megakernel};
 pub(crate) use megakernel::{megakernel_prepared, trace_path};
 pub(crate) use resolve::{FilmSamples, develop};
 pub use resolve::{ImageReadback, resolve};
-pub(crate) use scatter::scattering;
+pub(crate) use scatter::{Passage, passage};
 pub use scatter::{ScatterQueues, Scatterer, scatter};
 pub(crate) use shade::path_end;
 pub use shade::shade;
@@ -240,7 +240,11 @@ pub fn sources() -> Vec<Source> {
         resolve::source(),
         denoise::source(),
         clock::source(),
-        scatter::source(),
+        scatter::source_for(KernelVariant::PLAIN),
+        scatter::source_for(KernelVariant {
+            boundaries: true,
+            ..KernelVariant::PLAIN
+        }),
     ];
     sources.extend(sort_hits::sources());
     for source in KernelVariant::each().into_iter().flat_map(sources_for) {

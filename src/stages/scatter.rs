@@ -5,7 +5,8 @@
 //! entries, so that they leave the hits. They are compacted into a queue of their own, get shadow rays and next rays, and
 //! [`rejoin`] makes them live again. Counts them. In scenes without media the stage does nothing.
 //! Method: see [`vertex::scattering`](crate::vertex::scattering). A shadow ray stays in one medium, because every surface
-//! blocks it.
+//! blocks it. Scenes with boundaries of media have a kernel variant: paths pass those, see
+//! [`vertex::boundaries`](crate::vertex::boundaries), so that the stage also writes hits, and the light of the sky.
 
 use std::sync::Arc;
 
@@ -20,17 +21,22 @@ use super::{
 };
 use crate::{
     Error,
-    accel::instance::NO_INSTANCE,
+    accel::instance::{InstanceHit, NO_INSTANCE},
     device::{
         device_scene::DeviceScene,
         kernel_variant::KernelVariant,
         kernels::{BLOCK_THREADS, stage_for},
         path_buffers::PathBuffers,
+        render_scene::RenderScene,
     },
-    path::{NO_PATH, SCATTERED},
-    shading::material::{ALL_KINDS, EXTENDED_KINDS, RARE_KINDS},
+    path::{NO_PATH, NO_PRIMITIVE, SCATTERED},
+    shading::{
+        bodies::INNERMOST,
+        material::{ALL_KINDS, EXTENDED_KINDS, RARE_KINDS},
+    },
     vertex::{
-        rays::is_blocked,
+        boundaries::{arriving_light, cross_boundaries, is_boundary},
+        rays::escaped_light,
         scattering::{fly, medium_before, scatter_path},
         shading::{Ended, Vertex},
     },
@@ -67,25 +73,45 @@ impl ScatterQueues {
     }
 }
 
-/// Returns the vertex of a path that scatters before its hit, and whether it continues or why it will end; `None` if it
-/// does not scatter, with the vertex. Does not change the wave.
-pub(crate) fn scattering(
-    wave: &CpuWave,
-    bounce: u32,
-    path: usize,
-) -> Option<(Vertex, Option<Result<(), Ended>>)> {
+/// A path that was in a medium, or passed boundaries, on the way to its hit.
+pub(crate) struct Passage {
+    /// Where the path scatters, or the state in which it reaches its hit.
+    pub(crate) vertex: Vertex,
+    /// What its ray hits behind all boundaries.
+    pub(crate) found: InstanceHit,
+    /// If the path scatters, whether it continues or why it will end.
+    pub(crate) scattered: Option<Result<(), Ended>>,
+}
+
+/// Returns the way of a path through media to its hit; `None` if there is none on its way. Does not change the wave.
+pub(crate) fn passage(wave: &CpuWave, bounce: u32, path: usize) -> Option<Passage> {
     let (scene, hit) = (&wave.scene, &wave.hits[path]);
     let bodies = wave.radiances[path].history >> 1;
-    let medium = medium_before(scene, hit, bodies)?;
+    let mut found = InstanceHit {
+        hit: *hit,
+        instance: wave.instances[path],
+    };
     let (ray, throughput) = (wave.rays[path], wave.throughputs[path]);
     let numbers = wave.path_sampler(path);
     let mut vertex = Vertex::new(numbers, bounce, NO_INSTANCE, ray, throughput);
-    if !fly(medium, hit, &mut vertex) {
-        return Some((vertex, None));
-    }
-    let scatters = bounce < wave.max_bounces;
-    let end = scatter_path(scene, scatters, medium, &mut vertex);
-    Some((vertex, Some(end)))
+    vertex.bodies = bodies;
+    let scatters = if scene.has_boundaries() {
+        if bodies == 0 && !is_boundary(scene, &found) {
+            return None;
+        }
+        cross_boundaries(scene, &mut found, &mut vertex)
+    } else {
+        fly(medium_before(scene, hit, bodies)?, hit, &mut vertex)
+    };
+    let scattered = scatters.then(|| {
+        let medium = &scene.media[(vertex.bodies & INNERMOST) as usize - 1];
+        scatter_path(scene, bounce < wave.max_bounces, medium, &mut vertex)
+    });
+    Some(Passage {
+        vertex,
+        found,
+        scattered,
+    })
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
@@ -97,30 +123,55 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         }
         let path = wave.queue[entry] as usize;
         wave.scatter.survives[path] = false;
-        let Some((vertex, end)) = scattering(wave, bounce, path) else {
+        let Some(passage) = passage(wave, bounce, path) else {
             continue;
         };
-        let Some(end) = end else {
+        let (vertex, found) = (&passage.vertex, &passage.found);
+        let Some(end) = passage.scattered else {
             wave.throughputs[path] = vertex.throughput;
+            if scene.has_boundaries() {
+                reach(wave, &scene, bounce, (entry, path), vertex, found);
+            }
             continue;
         };
         wave.flags[entry] = 0;
         wave.instances[path] = NO_INSTANCE;
         wave.counts[counts::scattered(bounce)] += 1;
-        let ray = &vertex.shadow_ray;
-        if ray.distance > 0.0 {
+        if vertex.shadow_ray.distance > 0.0 {
             wave.counts[counts::shadow_rays(bounce)] += 1;
-            let (to, numbers) = (vertex.light_instance, vertex.numbers);
-            if !is_blocked::<true>(&scene, ray, NO_INSTANCE, to, numbers, bounce) {
-                wave.radiances[path].rgb += ray.light;
+            if let Some(light) = arriving_light::<true>(&scene, vertex, NO_INSTANCE) {
+                wave.radiances[path].rgb += light;
             }
         }
         if end.is_ok() {
             wave.rays[path] = vertex.ray;
             wave.throughputs[path] = vertex.throughput;
-            wave.radiances[path].history |= SCATTERED;
+            wave.radiances[path].history = vertex.bodies << 1 | SCATTERED;
             wave.scatter.survives[path] = true;
         }
+    }
+}
+
+/// Stores what a path has hit behind boundaries, and the bodies that it is inside there. If it has hit nothing there, adds
+/// the light of the sky.
+fn reach(
+    wave: &mut CpuWave,
+    scene: &RenderScene,
+    bounce: u32,
+    (entry, path): (usize, usize),
+    vertex: &Vertex,
+    found: &InstanceHit,
+) {
+    let had_missed = wave.hits[path].primitive == NO_PRIMITIVE;
+    wave.hits[path] = found.hit;
+    wave.instances[path] = found.instance;
+    let radiance = &mut wave.radiances[path];
+    let scattered = radiance.history & SCATTERED != 0;
+    radiance.history = vertex.bodies << 1 | radiance.history & SCATTERED;
+    if found.hit.primitive == NO_PRIMITIVE && !had_missed {
+        wave.flags[entry] = 0;
+        let (lights, throughput) = (scene.lights(), vertex.throughput.rgb);
+        radiance.rgb += escaped_light(&lights, &vertex.ray, throughput, scattered, bounce);
     }
 }
 
@@ -192,19 +243,29 @@ type NoteArguments = (PathBuffers<'static>, InOut<u8>, In<u32>);
 /// Parameters of the kernel that sets the flags: the paths, whether each continues, and the number of queue entries.
 type RejoinArguments = (PathBuffers<'static>, In<u8>, In<u32>);
 
-/// Returns the source of the kernels, for scenes with any features.
-pub(super) fn source() -> Source {
+/// Returns the name of the kernel that finds the paths that scatter, in the variant for a scene.
+fn name_for(scene: KernelVariant) -> &'static str {
+    if scene.boundaries {
+        "scatter_find_behind_boundaries"
+    } else {
+        "scatter_find"
+    }
+}
+
+/// Returns the source of the kernels, for scenes with any features, with or without boundaries of media.
+pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<FindArguments>(
         "kernels/scatter.cu",
         include_str!("../../kernels/scatter.cu"),
-        "scatter_find",
+        name_for(scene),
         KernelVariant {
             materials: ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
             instanced: true,
-            alpha_tested: false,
+            alpha_tested: scene.boundaries,
             ..KernelVariant::PLAIN
         },
     )
+    .constant("CROSSES_BOUNDARIES", u32::from(scene.boundaries))
     .kernel::<ScatterArguments>("scatter_found")
     .kernel::<NoteArguments>("scatter_note")
     .kernel::<RejoinArguments>("scatter_rejoin")
@@ -250,16 +311,17 @@ impl GraphBuffers for Scatterer {
 }
 
 impl Scatterer {
-    /// Loads the kernels, and allocates buffers for up to `capacity` paths.
+    /// Loads the kernels in the variant for a scene, and allocates buffers for up to `capacity` paths.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         stream: &Arc<CudaStream>,
+        scene: KernelVariant,
         capacity: usize,
     ) -> Result<Scatterer, Error> {
-        let file = compiler.load(context, &source())?;
+        let file = compiler.load(context, &source_for(scene))?;
         Ok(Scatterer {
-            find: file.kernel("scatter_find")?,
+            find: file.kernel(name_for(scene))?,
             scatter: file.kernel("scatter_found")?,
             note: file.kernel("scatter_note")?,
             rejoin: file.kernel("scatter_rejoin")?,

@@ -161,6 +161,9 @@ fn shade_entry<const INSTANCED: bool>(
     if vertex.shadow_ray.distance > 0.0 {
         let (ray, light_instance) = (vertex.shadow_ray, vertex.light_instance);
         store_shadow_ray::<INSTANCED>(wave, bounce, entry, ray, light_instance);
+        if INSTANCED && let Some(bodies) = wave.shadow_bodies.get_mut(entry) {
+            *bodies = vertex.shadow_bodies;
+        }
     }
     if end.is_ok() {
         store_next_ray(wave, entry, path, vertex.ray, vertex.throughput);
@@ -182,6 +185,10 @@ fn store_shadow_ray<const INSTANCED: bool>(
     wave.shadow_rays[entry] = ray;
     if INSTANCED {
         wave.light_instances[entry] = light_instance;
+        // Blocks shade only paths that are inside no body.
+        if let Some(bodies) = wave.shadow_bodies.get_mut(entry) {
+            *bodies = 0;
+        }
     }
     wave.counts[counts::shadow_rays(bounce)] += 1;
 }

@@ -5,7 +5,8 @@
 //! origin. So no stage may change rays or queue between `shade` and this one. Writes: radiances by path.
 //! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, lanes of
 //! a warp whose rays end take new rays, see `kernels/shared/warp_traversal.cuh`. Scenes without instances, with
-//! instances and with alpha-tested surfaces have kernel variants.
+//! instances and with alpha-tested surfaces have kernel variants. In scenes with boundaries of media, light passes those
+//! and is attenuated by media, see [`boundaries`](crate::vertex::boundaries).
 
 use std::ops::Range;
 
@@ -34,7 +35,7 @@ use crate::{
         material::ALL_KINDS,
         opacity::{SHADOW_RAY, light_passes_opacity, opacity_hash},
     },
-    vertex::rays::is_blocked,
+    vertex::{boundaries::arriving_part, rays::is_blocked},
 };
 
 /// The addend that leaves the bits of any number unchanged, also those of −0.
@@ -56,6 +57,18 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         return;
     }
     let entries = 0..wave.queue_length(counts::hits(bounce));
+    if scene.has_boundaries() {
+        for entry in entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0) {
+            let (ray, path) = (&wave.shadow_rays[entry], wave.queue[entry] as usize);
+            let (from, to) = (wave.instances[path], wave.light_instances[entry]);
+            let (bodies, numbers) = (wave.shadow_bodies[entry], wave.path_sampler(path));
+            let part = arriving_part(&scene, ray, from, to, bodies, numbers, bounce);
+            if part != Vec3::ZERO {
+                wave.radiances[path].rgb += ray.light * part;
+            }
+        }
+        return;
+    }
     if let Some(simd_scene) = scene.simd_scene() {
         let entries = entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0);
         let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
@@ -165,6 +178,7 @@ pub(super) type Arguments = (
 /// Returns the name of the kernel `shadow` in the variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.alpha_tested, scene.instanced) {
+        _ if scene.boundaries => "shadow_boundaries",
         (true, _) => "shadow_alpha_tested",
         (_, true) => "shadow_instanced",
         _ => "shadow",
@@ -179,9 +193,11 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
         name_for(scene),
         KernelVariant {
             materials: ALL_KINDS,
+            alpha_tested: scene.alpha_tested || scene.boundaries,
             ..scene
         },
     )
+    .constant("CROSSES_BOUNDARIES", u32::from(scene.boundaries))
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {

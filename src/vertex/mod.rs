@@ -3,6 +3,7 @@
 //!
 //! It may import everything about scenes, lights and materials, but nothing about waves.
 
+pub mod boundaries;
 pub mod rays;
 pub mod scattering;
 pub mod shading;

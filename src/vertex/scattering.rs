@@ -74,7 +74,12 @@ pub fn connect_scattered(scene: &RenderScene, medium: &Medium, vertex: &mut Vert
     let found = if sample.is_delta == 1 { 0.0 } else { value };
     let strategies = scene.light_params.strategies;
     let weight = sample_weight(strategies, LIGHT_SAMPLES, sample.pdf, found);
-    let passed = transmitted(medium.extinction, sample.distance);
+    // With boundaries, `shadow` attenuates the light.
+    let passed = if scene.has_boundaries() {
+        Vec3::ONE
+    } else {
+        transmitted(medium.extinction, sample.distance)
+    };
     let light_here = vertex.throughput.rgb * radiance * passed * (value * weight / sample.pdf);
     if max_component(light_here) <= 0.0 {
         return;
@@ -85,6 +90,7 @@ pub fn connect_scattered(scene: &RenderScene, medium: &Medium, vertex: &mut Vert
     vertex.shadow_ray.from_primitive = NO_PRIMITIVE;
     vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
+    vertex.shadow_bodies = vertex.bodies;
     let scatterings = vertex.bounce + 1;
     vertex.shadow_ray.light = clamp_indirect(&scene.light_params, light_here, scatterings);
 }

@@ -63,6 +63,8 @@ pub struct Vertex {
     pub shadow_ray: ShadowRay,
     /// Output: the instance that the shadow ray goes to, or `NO_INSTANCE`.
     pub light_instance: u32,
+    /// Output: the list of bodies at the origin of the shadow ray, in scenes with boundaries of media.
+    pub shadow_bodies: u32,
 }
 
 impl Vertex {
@@ -86,6 +88,7 @@ impl Vertex {
             emitted: Vec3::ZERO,
             shadow_ray: ShadowRay::default(),
             light_instance: NO_INSTANCE,
+            shadow_bodies: 0,
         }
     }
 }
@@ -423,7 +426,7 @@ pub fn shade_path<const INSTANCED: bool>(
     let material = &material_here::<INSTANCED>(scene, vertex, &mut surface);
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
-    let absorption = if scene.light_params.tracks_bodies == 1 {
+    let absorption = if scene.light_params.tracks_bodies == 1 && !scene.has_boundaries() {
         let body = body_of(surface.material);
         absorption_before(&scene.materials, vertex.bodies, body, material, front)
     } else {
@@ -494,9 +497,12 @@ pub fn shade_path<const INSTANCED: bool>(
         let body = body_of(surface.material);
         let beyond = bodies_beyond(vertex.bodies, body, material, front);
         let shadow_ray = &mut vertex.shadow_ray;
+        let is_below = dot(surface.shading, shadow_ray.direction) < 0.0;
+        vertex.shadow_bodies = if is_below { beyond } else { vertex.bodies };
         // No light at infinity is inside a body.
-        if shadow_ray.distance > 0.0 && shadow_ray.distance < f32::MAX {
-            let absorption = if dot(surface.shading, shadow_ray.direction) < 0.0 {
+        let is_near = shadow_ray.distance > 0.0 && shadow_ray.distance < f32::MAX;
+        if is_near && !scene.has_boundaries() {
+            let absorption = if is_below {
                 absorption_beyond(&scene.materials, beyond, absorption, material, front)
             } else {
                 absorption

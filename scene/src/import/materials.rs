@@ -306,6 +306,10 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
             ..Principled::default()
         },
         Surface::Principled(principled) => principled,
+        Surface::Boundary => Principled {
+            thin: true,
+            ..glass(1.0, 0.0)
+        },
         // Callers convert its materials instead.
         Surface::Blend {
             emission,

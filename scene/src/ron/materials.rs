@@ -11,7 +11,7 @@
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
 //! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body; needs `thin: false` | none |
-//! | | `medium` | `(scattering: (r, g, b), absorption: (r, g, b), anisotropy: g)`: a medium inside the body, such as milk, with the fields of `fog`; needs `thin: false` and no `absorption`; the camera must be outside | none |
+//! | | `medium` | `(scattering: (r, g, b), absorption: (r, g, b), anisotropy: g)`: a medium inside the body, such as milk, with the fields of `fog`; needs `thin: false` and no `absorption` | none |
 //! | | `thin` | whether the surface is a thin pane with parallel sides, such as a window, which light passes without refraction. Reflections between its sides are included | `false` |
 //! | | `reflection_tint`, `transmission_tint` | colors by which reflected and transmitted light is multiplied, 0 to 1; real glass is white | `(1, 1, 1)` |
 //! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
@@ -58,6 +58,7 @@
 //! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
 //! | | `both_sides` | whether the back emits it too | `false` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Boundary` | `medium` | the medium inside a closed body without a surface, such as smoke, with the fields of `fog`. Light passes the boundary straight and unchanged, which does not count as a bounce. `Boundary` has none of the five fields below | required |
 //! | `Blend` | `first`, `second` | names of two materials that lie side by side, finer than a pixel; both must be opaque and emit no light | required |
 //! | | `weight` | fraction of the surface that is `second`, 0 to 1 | `0.5` |
 //! | | `by_side` | whether the side to which the shading normals point is `first` and the other side `second`, without a `weight`; a `second` that is `one_sided` is black | `false` |
@@ -155,6 +156,7 @@ materials! {
         sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
         iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
     },
+    Boundary { medium },
     Blend { first, second, weight?, by_side?, emission?, both_sides? },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
@@ -480,6 +482,22 @@ impl<'a> MaterialText<'a> {
                     one_sided: parameters.flag("one_sided", one_sided)?,
                     absorption: parameters.absorption(absorption)?,
                 })
+            }
+            MaterialText::Boundary {
+                medium,
+                normal,
+                mirrored_relief,
+                hidden_from_camera,
+                opacity,
+                cutoff,
+            } => {
+                let fields = [normal, mirrored_relief, hidden_from_camera, opacity, cutoff];
+                if let Some(raw) = fields.into_iter().flatten().next() {
+                    let problem = "a `Boundary` has no surface; remove all fields but `medium`";
+                    return Err(parameters.source.error(parameters.object, raw, problem));
+                }
+                parameters.medium(Some(medium), None, false)?;
+                Surface::Boundary
             }
             MaterialText::Blend {
                 first,

@@ -111,6 +111,11 @@ impl Blends<'_> {
                 "contains {name:?}, which emits light; give the blend the `emission` instead"
             ));
         }
+        if matches!(surface, Surface::Boundary) {
+            return Err(format!(
+                "contains {name:?}, which has no surface; choose a material that has one"
+            ));
+        }
         let default = MaterialTextures::default();
         let maps = self.maps.get(&(index as u32)).unwrap_or(&default);
         let is_opaque = maps.opacity == default.opacity && maps.cutoff == default.cutoff;

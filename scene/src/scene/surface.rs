@@ -105,6 +105,9 @@ pub enum Surface {
         /// Whether the back emits the same radiance as the front.
         both_sides: bool,
     },
+    /// A boundary without a surface: light passes it straight and unchanged. It only bounds the medium inside a closed
+    /// body, which [`Scene::media`](crate::Scene::media) contains.
+    Boundary,
     /// A light source that also reflects like `Diffuse`. It emits from its front, and with `both_sides` also from its
     /// back.
     Emissive {
@@ -359,6 +362,7 @@ impl Surface {
             Surface::Principled(principled) => principled.one_sided = false,
             Surface::Dielectric { .. }
             | Surface::RoughDielectric { .. }
+            | Surface::Boundary
             | Surface::Blend { .. } => {}
         }
     }
@@ -443,6 +447,7 @@ impl Surface {
                 add_tint(reflection_tint, &mut hash);
             }
             Surface::Principled(principled) => principled.add_to(&mut hash),
+            Surface::Boundary => hash.bytes(&[10]),
             Surface::Blend {
                 first: _,
                 second: _,

@@ -11,7 +11,7 @@ use crate::{
     accel::instance::NO_INSTANCE,
     adaptive::noise_estimate::BRIGHTNESS_OFFSET,
     camera::Camera,
-    device::render_scene::RenderScene,
+    device::{camera_bodies::camera_in, render_scene::RenderScene},
     film::is_valid_sample,
     inspect::aovs::first_hit,
     light_shares,
@@ -57,7 +57,7 @@ impl Accumulator {
     ) -> Accumulator {
         // Prepared before the first pass, because preparing uses all threads and could deadlock within a pass.
         render_scene.prepare_simd();
-        let camera = Camera::new(camera, size.0, size.1);
+        let camera = camera_in(&render_scene, camera, size.0, size.1);
         Accumulator {
             render_scene: light_shares::for_camera(&render_scene, &camera, scene.max_bounces),
             camera,

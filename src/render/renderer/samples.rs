@@ -7,6 +7,7 @@ use crate::{
     Error,
     backend::Pixels,
     camera::Camera,
+    device::camera_bodies::camera_in,
     light_shares,
     render::part::{Part, PartHeader, Samples},
     scene::{self, limits::check_sides},
@@ -22,7 +23,10 @@ impl Renderer {
         self.stats.clear();
         let was_adaptive = self.reset_rounds();
         self.forget_safe_copy();
-        let camera = Camera::new(&self.view, width, height);
+        let camera = match &self.lit_for {
+            Some((scene, _)) => camera_in(scene, &self.view, width, height),
+            None => Camera::new(&self.view, width, height),
+        };
         let lit_scene = self
             .lit_for
             .as_mut()

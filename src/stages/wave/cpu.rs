@@ -62,6 +62,9 @@ pub struct CpuWave {
     /// The index of the instance that the shadow ray of each queue entry goes to, or `NO_INSTANCE`. Empty in
     /// [plain](RenderScene::is_plain) scenes.
     pub light_instances: Vec<u32>,
+    /// The list of bodies at the origin of the shadow ray of each queue entry. Empty in scenes without
+    /// [boundaries](RenderScene::has_boundaries).
+    pub shadow_bodies: Vec<u32>,
     /// The indices of the live paths. `NO_PATH` marks entries whose path has ended, which only the strategy `off`
     /// leaves.
     pub queue: Vec<u32>,
@@ -96,7 +99,7 @@ impl CpuWave {
         + size_of::<PathRadiance>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
-        + 6 * size_of::<u32>()
+        + 7 * size_of::<u32>()
         + size_of::<u8>();
 
     /// Allocates buffers for waves of up to `capacity` paths.
@@ -110,6 +113,7 @@ impl CpuWave {
     ) -> CpuWave {
         let capacity = capacity as usize;
         let instances = if scene.is_plain() { 0 } else { capacity };
+        let boundaries = if scene.has_boundaries() { capacity } else { 0 };
         let scatter_queues = if scene.media.is_empty() {
             ScatterQueues::default()
         } else {
@@ -132,6 +136,7 @@ impl CpuWave {
             hits: vec![Hit::default(); capacity],
             instances: vec![NO_INSTANCE; instances],
             light_instances: vec![NO_INSTANCE; instances],
+            shadow_bodies: vec![0; boundaries],
             shadow_rays: vec![ShadowRay::default(); capacity],
             queue: vec![0; capacity],
             compacted: vec![0; capacity],
@@ -218,8 +223,9 @@ impl CpuWave {
     /// Returns the memory of the path buffers in bytes.
     pub(crate) fn path_bytes(&self) -> u64 {
         let capacity = u64::from(self.capacity());
-        let instances = (self.instances.len() + self.light_instances.len()) * size_of::<u32>();
-        let each = CpuWave::BYTES_PER_PATH - 2 * size_of::<u32>();
+        let indices = self.instances.len() + self.light_instances.len() + self.shadow_bodies.len();
+        let instances = indices * size_of::<u32>();
+        let each = CpuWave::BYTES_PER_PATH - 3 * size_of::<u32>();
         capacity * each as u64 + instances as u64
     }
 

@@ -184,7 +184,7 @@ impl CudaWave {
         let (kernels, compactor) = (kernels?, compactor?);
         let scatterer = variant
             .media
-            .then(|| Scatterer::new(&compiler, &context, &stream, paths))
+            .then(|| Scatterer::new(&compiler, &context, &stream, variant, paths))
             .transpose()?;
         let upload = || {
             Ok(CudaWave {
@@ -197,7 +197,7 @@ impl CudaWave {
                 film: CudaFilm::new(&stream, camera.pixel_count())?,
                 rounds: None,
                 span: Span::default(),
-                paths: CudaPaths::new(&stream, paths, variant.instanced)?,
+                paths: CudaPaths::new(&stream, paths, variant)?,
                 counts: zeroed(&stream, counts::len(max_bounces))?,
                 stamps: zeroed(&stream, clock::len(max_bounces))?,
                 in_flight: WavesInFlight::new(&context, max_bounces)?,
@@ -312,8 +312,7 @@ impl CudaWave {
         self.drop_graphs();
         let stream = &self.stream;
         self.compactor.grow(stream, paths)?;
-        self.paths
-            .grow(stream, paths, self.loader.variant.instanced)?;
+        self.paths.grow(stream, paths, self.loader.variant)?;
         if let Some(scatterer) = &mut self.scatterer {
             scatterer.grow(stream, paths)?;
         }

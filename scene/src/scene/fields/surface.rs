@@ -107,6 +107,7 @@ impl Surface {
                 color("reflection_tint", REFLECTION_TINT, reflection_tint),
             ],
             Surface::Principled(principled) => principled.entries(),
+            Surface::Boundary => Vec::new(),
             Surface::Blend {
                 weight,
                 by_side,
