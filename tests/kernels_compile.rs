@@ -260,6 +260,7 @@ fn shipped_kernels_cover_every_kind_of_scene() {
                     far_lights: true,
                     lights: true,
                     media: false,
+                    boundaries: false,
                 };
                 let sources = sources_for(scene);
                 let missing = archive.missing(&sources).unwrap();

@@ -6,6 +6,7 @@ mod common;
 
 mod absorption;
 mod blends;
+mod boundaries;
 mod counts;
 mod empty_views;
 mod energy;

@@ -268,12 +268,10 @@ impl Host {
     fn generate(&mut self, buffers: &mut Buffers) {
         let camera = self.setting.camera;
         let count_slots = buffers.counts.len() as u32;
-        let bodies = self.setting.scene.light_params.fog_body;
         let threads = buffers.span.path_count.max(count_slots);
         let (mut stamps, mut counts) = ([0_u64], buffers.counts.clone());
         let mut arguments = [
             paths_argument(buffers),
-            value(&bodies),
             list(from_ref(&camera)),
             list_mut(&mut counts),
             value(&count_slots),
@@ -393,7 +391,9 @@ impl Host {
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if !scene.media.is_empty() {
+        let kernel = if scene.has_boundaries() {
+            "megakernel_boundaries"
+        } else if !scene.media.is_empty() {
             "megakernel_media"
         } else if scene.kinds & EXTENDED_KINDS != 0 {
             "megakernel_extended"

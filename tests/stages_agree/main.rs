@@ -27,8 +27,7 @@ use harness::{Tests, is_short};
 use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
 use raysieve::{
-    camera::Camera,
-    device::render_scene::RenderScene,
+    device::{camera_bodies::camera_in, render_scene::RenderScene},
     film::{FilmSums, film_hash},
     light_shares::for_camera,
     path::Span,
@@ -127,8 +126,8 @@ fn garden_by_lens() -> Scene {
 
 /// Prepares a scene at an image size.
 fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
-    let camera = Camera::new(&scene.camera, width, height);
     let render_scene = Arc::new(RenderScene::new(scene).unwrap());
+    let camera = camera_in(&render_scene, &scene.camera, width, height);
     Setting {
         name: scene.path.file_stem().unwrap().display().to_string(),
         scene: for_camera(&render_scene, &camera, scene.max_bounces),
@@ -401,6 +400,7 @@ fn megakernel_agrees(compiler: &HostCompiler) {
         load("tests/scenes/bodies.ron"),
         load("tests/scenes/fog.ron"),
         load("tests/scenes/milk.ron"),
+        load("tests/scenes/smoke.ron"),
         garden_by_lens(),
         instanced_garden(),
         alpha_tested_garden(),

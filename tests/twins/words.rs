@@ -137,7 +137,7 @@ words_of! {
     Camera {
         origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, blades: u32, up: Vec3, focus_distance: f32,
         lens_right: Vec3, filter_radius: f32, lens_up: Vec3, parallel: u32, corner: [f32; 2], turn: [f32; 2],
-        filter_values: [f32; 33], filter_sums: [f32; 33]
+        filter_values: [f32; 33], filter_sums: [f32; 33], bodies: u32
     }
     Primitive { a: Vec3, material: u32, b: Vec3, kind_bits: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }
@@ -191,7 +191,7 @@ words_of! {
     LightParams {
         sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, max_indirect: f32, roulette_start: u32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,
         first_instanced: u32, instance_entries: u32, background: Vec3, has_background: u32,
-        tracks_bodies: u32, fog_body: u32
+        tracks_bodies: u32, fog_body: u32, has_boundaries: u32
     }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to_primitive: u32, is_delta: u32 }
     Sampler { sample: u32, key: u32 }

@@ -41,6 +41,7 @@ impl Materials {
                 name,
                 surface,
                 maps,
+                medium,
                 ..
             } = material;
             let mut maps = maps.clone();
@@ -59,6 +60,9 @@ impl Materials {
                 (*one, *other) = (first + *one, first + *other);
             }
             self.surfaces.push(surface);
+            if let Some(medium) = medium {
+                self.media.insert(index, *medium);
+            }
             self.display_names.push(name.clone());
             if maps != MaterialTextures::default() {
                 self.maps.insert(index, maps);

@@ -11,6 +11,7 @@ pub(crate) mod curves;
 pub(crate) mod environment;
 mod hidden_light;
 pub(crate) mod materials;
+pub(crate) mod media;
 pub(crate) mod mesh_files;
 mod notes;
 pub(crate) mod projector;
@@ -42,7 +43,9 @@ use crate::{
         DARK_SPOT, Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible,
     },
     origin::Parts,
-    scene::{Background, Camera, Environment, Framing, Light, Outline, Scene, ViewAxes, WholeLens},
+    scene::{
+        Background, Camera, Environment, Framing, Light, Medium, Outline, Scene, ViewAxes, WholeLens,
+    },
     view_options::scene_camera,
 };
 
@@ -62,6 +65,8 @@ pub(crate) struct Imported {
     pub(crate) environment: Option<Environment>,
     /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB.
     pub(crate) sky: Vec3,
+    /// Medium around all bodies; `None` if there is none.
+    pub(crate) fog: Option<Medium>,
     /// Camera; `None` if the file has none.
     pub(crate) view: Option<View>,
     /// Width and height of the image in pixels.
@@ -166,6 +171,7 @@ impl Default for Imported {
             lights: Vec::new(),
             environment: None,
             sky: Vec3::ZERO,
+            fog: None,
             view: None,
             size: (768, 576),
             spp: 64,
@@ -374,6 +380,7 @@ impl Imported {
             exposure_stops: self.exposure_stops,
             framing,
             sky: self.sky,
+            fog: self.fog.and_then(media::fog),
             background: background.at_exposure(self.exposure_stops),
             lights,
             notes: self.model.notes.iter().map(prefix).collect(),

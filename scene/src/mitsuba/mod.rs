@@ -8,6 +8,7 @@ mod curves;
 mod defaults;
 mod document;
 mod emitters;
+mod media;
 mod parameters;
 mod principled;
 mod sensor;
@@ -37,7 +38,7 @@ use crate::{
     import::{Imported, materials::Color, mesh_files::MeshFiles},
     load_options::{choose, listed},
     model::ModelInstance,
-    scene::Scene,
+    scene::{Medium, Scene},
 };
 
 /// Reads the scene file at `path` and the files that it names.
@@ -77,6 +78,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Imported, String> {
         scene: Imported::default(),
         materials: HashMap::new(),
         bsdfs: HashMap::new(),
+        media: HashMap::new(),
         textures: HashMap::new(),
         colored_by_mesh: HashSet::new(),
         reads_mesh_colors: false,
@@ -101,11 +103,13 @@ struct Converter<'d> {
     files: RelativePaths,
     /// The scene so far.
     scene: Imported,
-    /// Index in the model of each material, by the numbers of its BSDF and its emitter (0 for none), and the bits of
-    /// its [`Imported::relief_size`].
-    materials: HashMap<(usize, usize, [u32; 2]), usize>,
+    /// Index in the model of each material, by the numbers of its BSDF, its emitter and the medium inside (0 for none), and
+    /// the bits of its [`Imported::relief_size`].
+    materials: HashMap<(usize, usize, usize, [u32; 2]), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,
+    /// Media by the number of their object; `None` for those that do nothing or are not shown.
+    media: HashMap<usize, Option<Medium>>,
     /// Textures by the number of their object and what they are read for.
     textures: HashMap<(usize, textures::Use), Color>,
     /// Numbers of the textures that contain the vertex or face colors of a mesh.
@@ -148,6 +152,7 @@ impl Converter<'_> {
         }
         if let Some(sensor) = sensors.get(chosen) {
             self.sensor(sensor)
+                .and_then(|()| self.medium_around(sensor))
                 .map_err(|problem| format!("{}: {problem}", sensor.name()))?;
         }
         for child in children() {
@@ -155,8 +160,7 @@ impl Converter<'_> {
             match child.tag.as_str() {
                 "shape" => self.shape(child, DAffine3::IDENTITY, None).map_err(at)?,
                 "emitter" => self.emitter(child).map_err(at)?,
-                "medium" | "volume" | "phase" => self.note_media(),
-                "sensor" | "integrator" | "bsdf" | "texture" | "film" | "sampler" | "spectrum"
+                "medium" | "volume" | "phase" | "sensor" | "integrator" | "bsdf" | "texture" | "film" | "sampler" | "spectrum"
                 | "rfilter" => {}
                 tag => {
                     let tag = excerpt(tag);
@@ -165,11 +169,6 @@ impl Converter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds the warning about participating media.
-    fn note_media(&mut self) {
-        self.scene.note("not shown: participating media");
     }
 
     /// Marks an object as being converted and calls `convert`. Fails if it is being converted already, because then it

@@ -6,12 +6,13 @@ use glam::{DAffine3, DMat4, DVec3};
 
 use super::{Converter, affine, bsdf, document::Object, serialized, values::Value};
 use crate::{
-    error::excerpt,
+    error::{escaped, excerpt},
     import::{
         MAX_SHAPES, Tessellated,
         bump::uv_extent,
         even_scale,
         materials::{Color, emit},
+        media::shows_inside,
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
@@ -56,11 +57,6 @@ impl Converter<'_> {
             return Err(format!(
                 "is one of more than {MAX_SHAPES} shapes; split the scene"
             ));
-        }
-        if document.child(object, "interior").is_some()
-            || document.child_of_kind(object, "medium").is_some()
-        {
-            self.note_media();
         }
         if document.child_of_kind(object, "subsurface").is_some() {
             self.scene.note("not shown: subsurface scattering");
@@ -407,9 +403,12 @@ impl Converter<'_> {
         let is_area = |emitter: &&Rc<Object>| emitter.plugin == "area";
         let relief_size = self.relief_size(object, size)?;
         let number = |object: Option<&Rc<Object>>| object.map_or(0, |object| object.number);
+        let interior = document.child(object, "interior");
+        let interior = interior.filter(|child| child.tag == "medium");
         let key = (
             number(of),
             number(emitter),
+            number(interior),
             relief_size.map_or([0; 2], |size| size.map(f32::to_bits)),
         );
         let bsdf = match (of, emitter) {
@@ -426,10 +425,26 @@ impl Converter<'_> {
         {
             self.emitter(other)?;
         }
-        if bsdf.invisible && emitter.filter(is_area).is_none() {
-            return Ok(None);
+        let medium = match interior {
+            Some(interior) => self.medium(interior)?,
+            None => None,
+        };
+        let is_boundary = bsdf.invisible && emitter.filter(is_area).is_none();
+        let mut material = match (is_boundary, medium) {
+            (true, None) => return Ok(None),
+            (true, Some(_)) => Surface::Boundary.into(),
+            (false, _) => bsdf.material,
+        };
+        if shows_inside(&material.surface) {
+            material.medium = medium;
         }
-        let mut material = bsdf.material;
+        if is_boundary {
+            material.name = interior.map_or(String::new(), |of| escaped(&of.id));
+            let index = self.scene.model.materials.len();
+            self.scene.model.materials.push(material);
+            self.materials.insert(key, index);
+            return Ok(Some(index));
+        }
         self.scene.add_relief(&mut material, bsdf.bump, size)?;
         material.maps.hidden_from_camera = emitter.is_some() && self.hides_emitters;
         if let Some(emitter) = emitter.filter(is_area) {

@@ -22,7 +22,7 @@ use crate::{
     limits::MAX_LENGTH,
     memory::{self, vec_with_capacity},
     origin::{Parts, typical_box},
-    scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
+    scene::{Light, MaterialTextures, Medium, Mesh, SpotFalloff, Surface},
 };
 
 /// Largest number of different notes about a file. A damaged one could cause millions.
@@ -148,6 +148,8 @@ pub(crate) struct ModelMaterial {
     /// Textures by parameter, as indices into the textures of [`Model::library`], with opacity, cutoff and normal map
     /// scales.
     pub(crate) maps: MaterialTextures,
+    /// Medium inside the body behind the surface; `None` if there is none.
+    pub(crate) medium: Option<Medium>,
     /// Whether the alpha of vertex colors multiplies the opacity; otherwise that alpha is ignored.
     pub(crate) alpha_tested: bool,
     /// Angle in degrees by which the tangents of a mesh with this material are turned about its normals, from `u` upwards
@@ -173,6 +175,7 @@ impl From<Surface> for ModelMaterial {
             name: String::new(),
             surface,
             maps: MaterialTextures::default(),
+            medium: None,
             alpha_tested: false,
             tangent_turn: 0.0,
         }

@@ -12,6 +12,7 @@ use crate::{
         bump::Bump,
         coat::{Facets, LossyCoat},
         materials::{Alphas, Color, Scalar, metal_color, reflectance},
+        media::shows_inside,
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
@@ -43,9 +44,9 @@ pub(super) struct Converted {
     invisible: bool,
 }
 
-/// The properties on which a material of the model depends: the numbers of the material and the area light (0 for
-/// none), the bits of the factor of the opacity with its texture, and the bits of the sizes of the bump map.
-pub(super) type Key = (usize, usize, u32, Option<u32>, [u32; 2]);
+/// The properties on which a material of the model depends: the numbers of the material, the area light and the medium
+/// inside (0 for none), the bits of the factor of the opacity with its texture, and the bits of the sizes of the bump map.
+pub(super) type Key = (usize, usize, usize, u32, Option<u32>, [u32; 2]);
 
 /// Largest depth of mixed materials.
 const MAX_MIXES: u32 = 8;
@@ -79,9 +80,16 @@ impl Converter {
         alpha: Scalar,
         emission: Option<&Rc<Emission>>,
     ) -> Result<Option<usize>, String> {
-        let converted = self.current_material()?;
+        let mut converted = self.current_material()?;
+        let (number, medium) = self.medium_inside();
         if converted.invisible && emission.is_none() {
-            return Ok(None);
+            if medium.is_none() {
+                return Ok(None);
+            }
+            converted = Converted::from(Surface::Boundary);
+        }
+        if shows_inside(&converted.material.surface) {
+            converted.material.medium = medium;
         }
         let (bump, reflection) = (converted.bump, &converted.material);
         let relief_size = self.scene.relief_size(reflection, bump, size);
@@ -94,6 +102,7 @@ impl Converter {
                 .as_ref()
                 .map_or(0, |material| material.number),
             emission.map_or(0, |emission| emission.number),
+            number,
             alpha.factor.to_bits(),
             alpha.texture.map(|map| map.texture),
             relief_size.map_or([0; 2], |size| size.map(f32::to_bits)),
@@ -103,7 +112,8 @@ impl Converter {
         }
         let mut material = converted.material;
         self.scene.add_relief(&mut material, bump, size)?;
-        if alpha.factor != 1.0 || alpha.texture.is_some() {
+        let is_boundary = matches!(material.surface, Surface::Boundary);
+        if !is_boundary && (alpha.factor != 1.0 || alpha.texture.is_some()) {
             self.scene.multiply_opacity(&mut material.maps, alpha);
         }
         if let Some(emission) = emission {

@@ -7,6 +7,7 @@ mod camera;
 mod known;
 mod lights;
 mod materials;
+mod media;
 mod parameters;
 mod shapes;
 mod spectra;
@@ -15,7 +16,7 @@ mod textures;
 mod tokens;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -38,7 +39,7 @@ use crate::{
     },
     limits::DEFAULT_ROULETTE,
     model::ModelInstance,
-    scene::Scene,
+    scene::{Medium, Scene},
 };
 
 /// Reads the scene file at `path` and the files that it names, which must lie in its folder or below it.
@@ -77,6 +78,9 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         named: HashMap::new(),
         described: 0,
         emissions: 0,
+        media: HashMap::new(),
+        inside_shapes: HashSet::new(),
+        around_camera: String::new(),
         converted: HashMap::new(),
         materials: HashMap::new(),
         objects: HashMap::new(),
@@ -88,6 +92,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
     };
     converter.file(path).map_err(wrong)?;
     converter.finish_camera().map_err(wrong)?;
+    converter.finish_media();
     converter.scene.into_scene(path, options)
 }
 
@@ -121,6 +126,12 @@ struct Converter {
     described: usize,
     /// Number of directives `AreaLightSource` so far, from which each gets [`Emission::number`].
     emissions: usize,
+    /// Numbers of the media by name, from 1, with the media; `None` for those that do nothing or are not shown.
+    media: HashMap<String, (usize, Option<Medium>)>,
+    /// Names of the media that shapes have inside.
+    inside_shapes: HashSet<String>,
+    /// Name of the medium around the camera; empty if there is none.
+    around_camera: String,
     /// Converted materials by [`Described::number`].
     converted: HashMap<usize, Converted>,
     /// Index in the model of each material, by what it depends on.

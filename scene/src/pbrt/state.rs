@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) material: Option<Rc<Described>>,
     /// Emission of the shapes that follow; `None` if they do not emit.
     pub(super) emission: Option<Rc<Emission>>,
+    /// Names of the media inside and outside of the shapes that follow; empty for none.
+    pub(super) media: [Rc<str>; 2],
     /// Whether the fronts of shapes are turned to their backs.
     pub(super) reverses: bool,
     /// Parameters of the directives that follow and do not have them, by the target of `Attribute`, such as `shape`.
@@ -50,6 +52,7 @@ impl Default for State {
             transform: DAffine3::IDENTITY,
             material: None,
             emission: None,
+            media: [Rc::from(""), Rc::from("")],
             reverses: false,
             defaults: Rc::default(),
             transforms: true,
@@ -175,9 +178,24 @@ impl Converter {
                 self.state.transform = saved.transform;
             }
             "WorldBegin" => {
-                self.state = State::default();
+                self.state = State {
+                    media: self.state.media.clone(),
+                    ..State::default()
+                };
                 self.systems.insert("world".to_owned(), DAffine3::IDENTITY);
                 self.in_world = true;
+            }
+            "MakeNamedMedium" => {
+                let (name, parameters) = typed(tokens)?;
+                self.named_medium(name, &parameters)?;
+            }
+            "MediumInterface" => {
+                let inside: Rc<str> = tokens.text("a medium")?.into();
+                let outside = match tokens.peek()? {
+                    Some(Token::Text(_)) => tokens.text("a medium")?.into(),
+                    _ => inside.clone(),
+                };
+                self.state.media = [inside, outside];
             }
             _ => return Ok(false),
         }
@@ -192,6 +210,7 @@ impl Converter {
                 let to_world = self.state.transform.inverse();
                 self.systems.insert("camera".to_owned(), to_world);
                 self.camera = Some((kind, parameters, to_world));
+                self.around_camera = self.state.media[1].to_string();
             }
             "Film" => {
                 let (kind, parameters) = self.typed("Film", tokens)?;
@@ -307,16 +326,6 @@ impl Converter {
             "ObjectInstance" => {
                 let name = tokens.text("a name")?;
                 self.instance(&name)?;
-            }
-            "MakeNamedMedium" => {
-                typed(tokens)?;
-                self.note("not shown: participating media");
-            }
-            "MediumInterface" => {
-                tokens.text("a medium")?;
-                if let Some(Token::Text(_)) = tokens.peek()? {
-                    tokens.text("a medium")?;
-                }
             }
             "Include" | "Import" => {
                 let name = tokens.text("a file name")?;

@@ -37,7 +37,7 @@ fn each_element_is_read_or_reported() {
     assert_eq!((scene.size, scene.spp, scene.max_bounces), ((32, 16), 4, 4));
     assert_eq!(scene.roulette, 7);
     for note in [
-        "participating media",
+        "media of type",
         "the BSDF `hair`",
         "1 shape of type `sdfgrid`",
         "the filter `tent`",

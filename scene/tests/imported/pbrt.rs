@@ -31,7 +31,7 @@ fn each_directive_is_read_or_reported() {
     assert_eq!((scene.size, scene.spp, scene.max_bounces), ((32, 16), 4, 5));
     assert_eq!(scene.exposure_stops, 1.0);
     for note in [
-        "participating media",
+        "media of type",
         "curves by tubes",
         "the filter `mitchell`",
         "subsurface scattering",

@@ -131,6 +131,7 @@ pub(super) fn paths_argument(buffers: &mut Buffers) -> Argument<'_> {
         ("shadow_rays", list_mut(&mut buffers.packed.rays)),
         ("shadow_origins", list_mut(&mut buffers.packed.origins)),
         ("light_instances", list_mut(&mut buffers.light_instances)),
+        ("shadow_bodies", list_mut::<u32>(&mut [])),
     ])
 }
 

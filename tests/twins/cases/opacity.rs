@@ -12,9 +12,10 @@ use raysieve::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     sampler::Sampler,
     shading::opacity::{
-        PATH_RAY, SHADOW_RAY, StochasticOpacity, alpha_tested_blocks, coordinates_at,
-        light_passes_opacity, nearer_alpha_tested_hit, nearest_alpha_tested, occluded_alpha_tested,
-        opacity_at, opacity_hash, opacity_random, passes_opacity,
+        PATH_RAY, SHADOW_RAY, StochasticOpacity, alpha_tested_blocks, coordinates_at, is_beyond,
+        light_passes_opacity, nearer_alpha_tested_hit, nearer_hit_beyond, nearest_alpha_tested,
+        nearest_beyond, occluded_alpha_tested, opacity_at, opacity_hash, opacity_random,
+        passes_opacity,
     },
 };
 
@@ -77,6 +78,26 @@ fn crossed(inputs: &mut Inputs) -> (f32, Ray, u32, InstanceHit) {
     });
     let (ray, from, found) = crossed[inputs.below(crossed.len())];
     (extent, ray, from, found)
+}
+
+/// Returns a hit behind which a ray looks for further ones: none, `found`, or another one at the same or another distance.
+fn after(inputs: &mut Inputs, found: &InstanceHit) -> InstanceHit {
+    let (_, _, _, other) = crossed(inputs);
+    let beside = Hit {
+        distance: found.hit.distance,
+        ..other.hit
+    };
+    let earlier = Hit {
+        distance: found.hit.distance * 0.5,
+        ..other.hit
+    };
+    let (hit, instance) = inputs.one_of(&[
+        (InstanceHit::none_within(0.0).hit, NO_INSTANCE),
+        (found.hit, found.instance),
+        (beside, other.instance),
+        (earlier, other.instance),
+    ]);
+    InstanceHit { hit, instance }
 }
 
 /// Returns the scene's extent, a shadow ray on such a way, and the instances that it leaves and goes to, if any.
@@ -277,6 +298,116 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |extent: f32, ray: Ray, from: u32, key: u32| {
                 nearest_alpha_tested(&opacity(extent), &ray, from, key)
+            }
+        ),
+        twin!(
+            (
+                "opacity",
+                "is_beyond",
+                with_veils!(
+                    "Hit hit, u32 instance, Hit after, u32 after_instance",
+                    "return is_beyond(scene.primitives, {hit, instance}, {after, after_instance});"
+                )
+            ),
+            |inputs| {
+                let (extent, _, _, found) = crossed(inputs);
+                let after = after(inputs, &found);
+                (extent, found.hit, found.instance, after.hit, after.instance)
+            },
+            |extent: f32, hit: Hit, instance: u32, after: Hit, after_instance: u32| {
+                let (found, after) = (
+                    InstanceHit { hit, instance },
+                    InstanceHit {
+                        hit: after,
+                        instance: after_instance,
+                    },
+                );
+                is_beyond(opacity(extent).scene.primitives, &found, &after)
+            }
+        ),
+        twin!(
+            (
+                "opacity",
+                "nearer_hit_beyond",
+                with_veils!(
+                    "Ray ray, u32 from, u32 position, u32 instance, Vec3 local, Shear sheared, u32 key, Hit after, u32 after_instance",
+                    "InstanceHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
+                     nearer_hit_beyond(opacity, position, instance, local, ray, from, sheared, key, {after, after_instance}, best);
+                     return words(best);"
+                )
+            ),
+            |inputs| {
+                let (extent, ray, from, found) = crossed(inputs);
+                let instances = &inputs.harvest.instanced.instances;
+                let (local, inward) = match instances.get(found.instance as usize) {
+                    Some(instanced) => (
+                        to_object(instanced, ray.origin - instanced.position),
+                        to_object(instanced, ray.direction),
+                    ),
+                    None => (ray.origin, ray.direction),
+                };
+                let (position, key) = (found.hit.primitive, inputs.draw());
+                let after = after(inputs, &found);
+                let sheared = shear(inward);
+                (extent, ray, from, position, found.instance, local, sheared, key, after.hit, after.instance)
+            },
+            |extent: f32,
+             ray: Ray,
+             from: u32,
+             position: u32,
+             instance: u32,
+             local: Vec3,
+             sheared: Shear,
+             key: u32,
+             after: Hit,
+             after_instance: u32| {
+                let mut best = InstanceHit::none_within(f32::MAX);
+                let after = InstanceHit {
+                    hit: after,
+                    instance: after_instance,
+                };
+                let (opacity, at) = (opacity(extent), (position, instance, local));
+                nearer_hit_beyond(&opacity, at, &ray, from, &sheared, key, &after, &mut best);
+                best
+            }
+        ),
+        twin!(
+            (
+                "opacity",
+                "nearest_beyond",
+                with_veils!(
+                    "Ray ray, u32 from, u32 key, Hit after, u32 after_instance, f32 distance, u32 to_primitive, u32 to",
+                    "return words(nearest_beyond(opacity, ray, from, key, {after, after_instance}, distance, to_primitive, to));"
+                )
+            ),
+            |inputs| {
+                let (extent, ray, from, found) = crossed(inputs);
+                let after = after(inputs, &found);
+                let distance: f32 = inputs.draw();
+                let distance = inputs.one_of(&[f32::MAX, distance, found.hit.distance]);
+                let (_, _, _, other) = crossed(inputs);
+                let to = inputs.one_of(&[
+                    (NO_PRIMITIVE, NO_INSTANCE),
+                    (found.hit.primitive, found.instance),
+                    (other.hit.primitive, other.instance),
+                ]);
+                (extent, ray, from, inputs.draw(), after.hit, after.instance, distance, to.0, to.1)
+            },
+            |extent: f32,
+             ray: Ray,
+             from: u32,
+             key: u32,
+             after: Hit,
+             after_instance: u32,
+             distance: f32,
+             to_primitive: u32,
+             to: u32| {
+                let after = InstanceHit {
+                    hit: after,
+                    instance: after_instance,
+                };
+                let to = (to_primitive, to);
+                nearest_beyond(&opacity(extent), &ray, from, key, &after, distance, to)
             }
         ),
         twin!(
