@@ -26,7 +26,8 @@ pub fn camera_in(scene: &RenderScene, camera: &scene::Camera, width: u32, height
     }
 }
 
-/// Directions of the rays by which [`bodies_around`] finds the bodies around a point. They are along no axis or diagonal.
+/// Directions of the rays by which [`bodies_around`] finds the bodies around a point. They are along no axis or
+/// diagonal.
 const PROBES: [Vec3; 5] = [
     Vec3::new(0.353, 0.905, 0.237),
     Vec3::new(-0.813, 0.291, -0.504),
@@ -55,7 +56,8 @@ fn bodies_around(scene: &RenderScene, point: Vec3) -> u32 {
     best
 }
 
-/// Returns the list of bodies around the origin of a ray by what it leaves and enters, with the fog as the outermost one.
+/// Returns the list of bodies around the origin of a ray by what it leaves and enters, with the fog as the outermost
+/// one.
 fn bodies_along(scene: &RenderScene, origin: Vec3, direction: Vec3) -> u32 {
     let ray = Ray {
         origin,

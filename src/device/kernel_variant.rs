@@ -48,9 +48,9 @@ impl KernelVariant {
         }
     }
 
-    /// Returns each combination of material kinds, `instanced`, `alpha_tested`, `media` and `boundaries` for which kernels
-    /// are compiled, in scenes with all kinds of lights. They give the sources of all kernels. The last one is that with
-    /// everything.
+    /// Returns each combination of material kinds, `instanced`, `alpha_tested`, `media` and `boundaries` for which
+    /// kernels are compiled, in scenes with all kinds of lights. They give the sources of all kernels. The last one is
+    /// that with everything.
     pub(crate) fn each() -> [KernelVariant; 10] {
         [
             (PLAIN_KINDS, false, false, false, false),

@@ -15,8 +15,8 @@ use crate::{
 
 /// Sets the extinction of bodies with media, and appends a material for the fog, so that it is a body around all others.
 ///
-/// Returns the medium of each material, or an empty list if light scatters in none of them and there are no boundaries, and
-/// the list of bodies that contains only the fog, 0 without fog.
+/// Returns the medium of each material, or an empty list if light scatters in none of them and there are no boundaries,
+/// and the list of bodies that contains only the fog, 0 without fog.
 ///
 /// # Errors
 /// A one-line message if there are too many materials for a fog.

@@ -3,8 +3,8 @@
 //! `render_scene` is the renderer's form of a scene, `texture_atlas` its packed textures, `opacity_maps` the
 //! construction of its opacity maps, and `kernels` the shared CUDA headers with their constants. `kernel_variant` names
 //! the features that kernels are compiled for. `device_scene`, `path_buffers` and `device_film` are the structs that
-//! kernels receive, with the buffers behind them. `media` adds the media of a scene to its materials, and `camera_bodies`
-//! finds those around the camera.
+//! kernels receive, with the buffers behind them. `media` adds the media of a scene to its materials, and
+//! `camera_bodies` finds those around the camera.
 
 pub mod camera_bodies;
 pub mod device_film;

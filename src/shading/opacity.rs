@@ -278,8 +278,8 @@ pub fn nearest_alpha_tested(
     best
 }
 
-/// Returns whether a hit lies behind another one of the same ray, `after`, in the order of [`nearer_instance_hit`]. Every
-/// hit lies behind one without a primitive.
+/// Returns whether a hit lies behind another one of the same ray, `after`, in the order of [`nearer_instance_hit`].
+/// Every hit lies behind one without a primitive.
 #[inline]
 pub fn is_beyond(primitives: &[Primitive], found: &InstanceHit, after: &InstanceHit) -> bool {
     if after.hit.primitive == NO_PRIMITIVE {
@@ -299,8 +299,8 @@ pub fn is_beyond(primitives: &[Primitive], found: &InstanceHit, after: &Instance
     number > primitives[after.hit.primitive as usize].number
 }
 
-/// Replaces `best` by the ray's hit with one primitive if that is nearer, lies behind `after` and passes the opacity test.
-/// See [`nearer_alpha_tested_hit`] for the tuple.
+/// Replaces `best` by the ray's hit with one primitive if that is nearer, lies behind `after` and passes the opacity
+/// test. See [`nearer_alpha_tested_hit`] for the tuple.
 #[inline]
 pub fn nearer_hit_beyond(
     opacity: &StochasticOpacity,
@@ -342,8 +342,8 @@ pub fn nearer_hit_beyond(
 /// Returns the ray's nearest hit behind `after` that passes the opacity test, within `distance` metres. `from` is the
 /// instance that the ray leaves. `to` is a primitive with its instance that the ray ignores.
 ///
-/// All hits of a ray, one after the other, are found from one origin, so that none of several coincident surfaces is lost
-/// to rounding.
+/// All hits of a ray, one after the other, are found from one origin, so that none of several coincident surfaces is
+/// lost to rounding.
 #[inline(never)]
 pub fn nearest_beyond(
     opacity: &StochasticOpacity,

@@ -152,8 +152,8 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 }
 
-/// Stores what a path has hit behind boundaries, and the bodies that it is inside there. If it has hit nothing there, adds
-/// the light of the sky.
+/// Stores what a path has hit behind boundaries, and the bodies that it is inside there. If it has hit nothing there,
+/// adds the light of the sky.
 fn reach(
     wave: &mut CpuWave,
     scene: &RenderScene,

@@ -2,11 +2,11 @@
 //!
 //! Reads: queue, instances, shadow rays and their instances by queue entry, and the BVHs. On CUDA also rays by path and
 //! shadow origins by queue entry, because a [`PackedShadowRay`](crate::device::path_buffers::PackedShadowRay) has no
-//! origin. So no stage may change rays or queue between `shade` and this one. Writes: radiances by path.
-//! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, lanes of
-//! a warp whose rays end take new rays, see `kernels/shared/warp_traversal.cuh`. Scenes without instances, with
-//! instances and with alpha-tested surfaces have kernel variants. In scenes with boundaries of media, light passes those
-//! and is attenuated by media, see [`boundaries`](crate::vertex::boundaries).
+//! origin. So no stage may change rays or queue between `shade` and this one. Writes: radiances by path. Method: BVH
+//! traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, lanes of a warp
+//! whose rays end take new rays, see `kernels/shared/warp_traversal.cuh`. Scenes without instances, with instances and
+//! with alpha-tested surfaces have kernel variants. In scenes with boundaries of media, light passes those and is
+//! attenuated by media, see [`boundaries`](crate::vertex::boundaries).
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! The way of light past boundaries of media without refraction: it passes them straight, and changes its medium. Twin:
 //! `kernels/shared/boundaries.cuh`.
 //!
-//! A ray visits its hits one after the other, see [`nearest_beyond`], until it meets a surface. Between them it is in the
-//! medium of its innermost [body](crate::shading::bodies). A ray is traced from one origin, and its last hit has the
-//! distance from there, so that shading and multiple importance sampling do not notice boundaries.
+//! A ray visits its hits one after the other, see [`nearest_beyond`], until it meets a surface. Between them it is in
+//! the medium of its innermost [body](crate::shading::bodies). A ray is traced from one origin, and its last hit has
+//! the distance from there, so that shading and multiple importance sampling do not notice boundaries.
 
 use glam::Vec3;
 
@@ -80,8 +80,8 @@ pub fn flight_numbers(numbers: Sampler, bounce: u32, flight: u32) -> (f32, f32) 
 
 /// Moves a path along its ray to where it scatters in a medium, or to its first hit that is no boundary.
 ///
-/// `found` is the ray's nearest hit, and becomes that hit. Returns whether the path scatters; then its ray begins there.
-/// Updates its throughput by the transmittance of all media on the way, and its bodies.
+/// `found` is the ray's nearest hit, and becomes that hit. Returns whether the path scatters; then its ray begins
+/// there. Updates its throughput by the transmittance of all media on the way, and its bodies.
 #[inline]
 pub fn cross_boundaries(scene: &RenderScene, found: &mut InstanceHit, vertex: &mut Vertex) -> bool {
     let key = opacity_hash(vertex.numbers, vertex.bounce, PATH_RAY);
@@ -131,8 +131,8 @@ pub fn cross_boundaries(scene: &RenderScene, found: &mut InstanceHit, vertex: &m
 /// Returns the part of a shadow ray's light that arrives, per channel: 0 if a surface blocks it, otherwise the
 /// transmittance of the media on its way.
 ///
-/// `bodies` is the list of bodies at the origin of the ray. `from` and `to` are the indices of the instances that the ray
-/// leaves and goes to, or `NO_INSTANCE`.
+/// `bodies` is the list of bodies at the origin of the ray. `from` and `to` are the indices of the instances that the
+/// ray leaves and goes to, or `NO_INSTANCE`.
 #[inline]
 pub fn arriving_part(
     scene: &RenderScene,
@@ -186,8 +186,8 @@ pub fn arriving_part(
     Vec3::ZERO
 }
 
-/// Returns the light of a vertex's shadow ray that arrives, or `None` if something blocks it. `from` is the index of the
-/// instance that the ray leaves, or `NO_INSTANCE`. `INSTANCED` is `false` for plain scenes.
+/// Returns the light of a vertex's shadow ray that arrives, or `None` if something blocks it. `from` is the index of
+/// the instance that the ray leaves, or `NO_INSTANCE`. `INSTANCED` is `false` for plain scenes.
 #[inline]
 pub(crate) fn arriving_light<const INSTANCED: bool>(
     scene: &RenderScene,

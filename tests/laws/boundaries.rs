@@ -29,8 +29,8 @@ const BODIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Checks that nothing is lost or gained under a uniform sky: a body of a medium that absorbs nothing is invisible, seen
-/// from outside and from inside, with all strategies of direct light.
+/// Checks that nothing is lost or gained under a uniform sky: a body of a medium that absorbs nothing is invisible,
+/// seen from outside and from inside, with all strategies of direct light.
 #[test]
 fn bodies_that_absorb_nothing_are_invisible_under_a_uniform_sky() {
     let pyramid = format!("{:?}", file("tests/meshes/pyramid.obj"));
@@ -61,8 +61,8 @@ fn bodies_that_absorb_nothing_are_invisible_under_a_uniform_sky() {
     }
 }
 
-/// Checks the light of the sky, of a lamp and of a sun behind slabs, seen by the camera and by shadow rays. Boundaries do
-/// not count as bounces.
+/// Checks the light of the sky, of a lamp and of a sun behind slabs, seen by the camera and by shadow rays. Boundaries
+/// do not count as bounces.
 #[test]
 fn slabs_dim_light_by_the_beer_lambert_law() {
     let coefficients = [
@@ -148,7 +148,8 @@ fn a_lamp_inside_a_body_lights_the_outside() {
                 ],
             )"#
         ).replace("DVec3", ""));
-        // Over the square of the sine of the angle to the ball's center; light is at a distance of twice the sine from it.
+        // Over the square of the sine of the angle to the ball's center; light is at a distance of twice the sine from
+        // it.
         let steps = 10_000;
         let mut expected = DVec3::ZERO;
         for step in 0..steps {

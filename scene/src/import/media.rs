@@ -4,8 +4,8 @@ use glam::Vec3;
 
 use crate::scene::{COEFFICIENTS, MAX_ANISOTROPY, MIN_FOG_EXTINCTION, Medium, Surface};
 
-/// Returns a medium with these coefficients in 1/m and this mean cosine, each clamped to what a scene may contain; `None`
-/// if it neither scatters nor absorbs light.
+/// Returns a medium with these coefficients in 1/m and this mean cosine, each clamped to what a scene may contain;
+/// `None` if it neither scatters nor absorbs light.
 pub(crate) fn medium(scattering: Vec3, absorption: Vec3, anisotropy: f64) -> Option<Medium> {
     let valid = |coefficient: f32| match coefficient.is_nan() {
         true => 0.0,

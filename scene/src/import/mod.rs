@@ -44,7 +44,8 @@ use crate::{
     },
     origin::Parts,
     scene::{
-        Background, Camera, Environment, Framing, Light, Medium, Outline, Scene, ViewAxes, WholeLens,
+        Background, Camera, Environment, Framing, Light, Medium, Outline, Scene, ViewAxes,
+        WholeLens,
     },
     view_options::scene_camera,
 };

@@ -41,14 +41,20 @@ impl Converter<'_> {
         let (scattering, absorption) = if let [None, None] = older {
             let extinction = self.coefficient(object, "sigma_t")?.unwrap_or(Vec3::ONE);
             let albedo = self.coefficient(object, "albedo")?;
-            let albedo = albedo.unwrap_or(Vec3::splat(0.75)).clamp(Vec3::ZERO, Vec3::ONE);
+            let albedo = albedo
+                .unwrap_or(Vec3::splat(0.75))
+                .clamp(Vec3::ZERO, Vec3::ONE);
             (extinction * albedo, extinction * (Vec3::ONE - albedo))
         } else {
             let [scattering, absorption] = older.map(Option::unwrap_or_default);
             (scattering, absorption)
         };
         let anisotropy = self.anisotropy(object);
-        Ok(media::medium(scattering * scale, absorption * scale, anisotropy))
+        Ok(media::medium(
+            scattering * scale,
+            absorption * scale,
+            anisotropy,
+        ))
     }
 
     /// Returns the mean cosine of the phase function of a medium.
@@ -85,7 +91,9 @@ impl Converter<'_> {
             self.scene
                 .note("approximated: the density of media that varies, by its mean");
             let mean = grid_mean(&path);
-            return mean.map(Some).map_err(|problem| format!("`{}` {problem}", excerpt(file)));
+            return mean
+                .map(Some)
+                .map_err(|problem| format!("`{}` {problem}", excerpt(file)));
         }
         let inner = match child.tag.as_str() {
             "volume" => document.children(child).map(|(_, inner)| inner).next(),
@@ -132,7 +140,9 @@ fn grid_mean(path: &Path) -> Result<Vec3, String> {
         return Err(damaged());
     }
     let cells = [8, 12, 16].into_iter().try_fold(1_u64, |cells, at| {
-        cells.checked_mul(u64::from(word(at))).filter(|&cells| cells < 1 << 40)
+        cells
+            .checked_mul(u64::from(word(at)))
+            .filter(|&cells| cells < 1 << 40)
     });
     let cells = cells.filter(|&cells| cells > 0).ok_or_else(damaged)?;
     let mut sum = DVec3::ZERO;

@@ -103,8 +103,8 @@ struct Converter<'d> {
     files: RelativePaths,
     /// The scene so far.
     scene: Imported,
-    /// Index in the model of each material, by the numbers of its BSDF, its emitter and the medium inside (0 for none), and
-    /// the bits of its [`Imported::relief_size`].
+    /// Index in the model of each material, by the numbers of its BSDF, its emitter and the medium inside (0 for none),
+    /// and the bits of its [`Imported::relief_size`].
     materials: HashMap<(usize, usize, usize, [u32; 2]), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,
@@ -160,8 +160,8 @@ impl Converter<'_> {
             match child.tag.as_str() {
                 "shape" => self.shape(child, DAffine3::IDENTITY, None).map_err(at)?,
                 "emitter" => self.emitter(child).map_err(at)?,
-                "medium" | "volume" | "phase" | "sensor" | "integrator" | "bsdf" | "texture" | "film" | "sampler" | "spectrum"
-                | "rfilter" => {}
+                "medium" | "volume" | "phase" | "sensor" | "integrator" | "bsdf" | "texture"
+                | "film" | "sampler" | "spectrum" | "rfilter" => {}
                 tag => {
                     let tag = excerpt(tag);
                     self.scene.note(format!("not used: elements <{tag}>"));

@@ -45,7 +45,8 @@ pub(super) struct Converted {
 }
 
 /// The properties on which a material of the model depends: the numbers of the material, the area light and the medium
-/// inside (0 for none), the bits of the factor of the opacity with its texture, and the bits of the sizes of the bump map.
+/// inside (0 for none), the bits of the factor of the opacity with its texture, and the bits of the sizes of the bump
+/// map.
 pub(super) type Key = (usize, usize, usize, u32, Option<u32>, [u32; 2]);
 
 /// Largest depth of mixed materials.

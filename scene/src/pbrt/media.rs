@@ -5,8 +5,8 @@ use glam::Vec3;
 use super::{Converter, parameters::Parameters};
 use crate::{error::excerpt, import::media, scene::Medium};
 
-/// Scattering and absorption coefficients in 1/mm of the materials of Jensen and others, A Practical Model for Subsurface
-/// Light Transport (2001), by pbrt's names.
+/// Scattering and absorption coefficients in 1/mm of the materials of Jensen and others, A Practical Model for
+/// Subsurface Light Transport (2001), by pbrt's names.
 const PRESETS: &[(&str, [f32; 3], [f32; 3])] = &[
     ("Apple", [2.29, 2.39, 1.97], [0.0030, 0.0034, 0.046]),
     ("Chicken1", [0.15, 0.21, 0.38], [0.015, 0.077, 0.19]),
@@ -54,7 +54,10 @@ impl Converter {
                 return Ok(None);
             }
         };
-        if ["Le", "temperature"].iter().any(|name| parameters.get(name).is_some()) {
+        if ["Le", "temperature"]
+            .iter()
+            .any(|name| parameters.get(name).is_some())
+        {
             self.note("not shown: the light that media emit");
         }
         let preset = parameters.text("preset", "");
@@ -64,7 +67,9 @@ impl Converter {
             (None, "homogeneous") => {
                 if !preset.is_empty() {
                     let preset = excerpt(preset);
-                    self.note(format!("not shown: the medium preset `{preset}`; milk is used"));
+                    self.note(format!(
+                        "not shown: the medium preset `{preset}`; milk is used"
+                    ));
                 }
                 let milk = PRESETS.iter().find(|(name, _, _)| *name == WHOLE_MILK);
                 let milk = milk.map(|&(_, scattering, absorption)| (scattering, absorption));
@@ -80,7 +85,11 @@ impl Converter {
         }
         let scale = (parameters.number("scale", 1.0) * density) as f32;
         let anisotropy = parameters.number("g", 0.0);
-        Ok(media::medium(scattering * scale, absorption * scale, anisotropy))
+        Ok(media::medium(
+            scattering * scale,
+            absorption * scale,
+            anisotropy,
+        ))
     }
 
     /// Returns the number of the medium inside the shapes that follow, 0 if there is none, and the medium.

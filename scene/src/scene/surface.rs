@@ -105,11 +105,9 @@ pub enum Surface {
         /// Whether the back emits the same radiance as the front.
         both_sides: bool,
     },
-    /// A boundary without a surface: light passes it straight and unchanged. It only bounds the medium inside a closed
-    /// body, which [`Scene::media`](crate::Scene::media) contains.
+    /// A boundary without a surface of the [medium](crate::Scene::media) in a closed body. Light passes it straight.
     Boundary,
-    /// A light source that also reflects like `Diffuse`. It emits from its front, and with `both_sides` also from its
-    /// back.
+    /// A light source that reflects like `Diffuse`. It emits from its front, and with `both_sides` from its back too.
     Emissive {
         /// Emitted radiance, W·sr⁻¹·m⁻² per channel, 0 or more, the same in all directions.
         #[serde(with = "numbers")]

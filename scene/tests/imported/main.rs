@@ -9,6 +9,7 @@ mod folders;
 mod fronts;
 mod hidden_lights;
 mod lights_in_shapes;
+mod media;
 mod mitsuba;
 mod mitsuba_xml;
 mod numbers;

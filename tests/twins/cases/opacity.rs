@@ -80,7 +80,8 @@ fn crossed(inputs: &mut Inputs) -> (f32, Ray, u32, InstanceHit) {
     (extent, ray, from, found)
 }
 
-/// Returns a hit behind which a ray looks for further ones: none, `found`, or another one at the same or another distance.
+/// Returns a hit behind which a ray looks for further ones: none, `found`, or another one at the same or another
+/// distance.
 fn after(inputs: &mut Inputs, found: &InstanceHit) -> InstanceHit {
     let (_, _, _, other) = crossed(inputs);
     let beside = Hit {
