@@ -5,9 +5,9 @@ use raysieve_scene::{Medium, Scene, Surface};
 
 use super::{assert_noted, load_with, mitsuba, pbrt};
 
-/// Returns the material of the only object of a scene, with the medium inside it.
+/// Returns the only material of a scene, with the medium inside it.
 fn only(scene: &Scene) -> (Surface, Option<Medium>) {
-    assert_eq!(scene.spheres.len() + scene.instances.len(), 1);
+    assert_eq!(scene.materials.len(), 1);
     (scene.materials[0], scene.media.get(&0).copied())
 }
 
