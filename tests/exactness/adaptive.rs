@@ -28,6 +28,10 @@ pub(crate) fn scenes() -> [Scene; 2] {
     ]
 }
 
+fn alpha_tested() -> Scene {
+    sized(alpha_tested_garden(), 24, 18, 144)
+}
+
 /// Prepares a render to the noise target [`NOISE`].
 pub(crate) fn to_noise(scene: &Scene, settings: &Settings) -> Renderer {
     let mut renderer = start(scene, settings);
@@ -104,6 +108,8 @@ pub(crate) fn adaptive_films_are_identical_for_any_threads_strategy_and_wave_siz
             );
         }
     }
+    // Compared on GPUs.
+    expected_of(&alpha_tested());
 }
 
 pub(crate) fn adaptive_films_match_the_cpus_on_cuda(_: &Gpu) {
@@ -115,8 +121,7 @@ pub(crate) fn adaptive_films_match_the_cpus_on_cuda(_: &Gpu) {
     agrees(&cornell, &on_cuda, Strategy::ALL, &[Some(333), None]);
     let some = [Strategy::LookBack, Strategy::Off];
     agrees(&garden, &on_cuda, &some, &[Some(1000), None]);
-    let alpha_tested = sized(alpha_tested_garden(), 8, 6, 80);
-    agrees(&alpha_tested, &on_cuda, &[Strategy::Atomic], &[Some(500)]);
+    agrees(&alpha_tested(), &on_cuda, &[Strategy::Atomic], &[Some(500)]);
     resumes_on(&[on_cuda, on_cpu()]);
 }
 

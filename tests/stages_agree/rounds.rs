@@ -11,6 +11,7 @@ use raysieve::{
         schedule::RoundResult,
     },
     film::{Film, fixed_point},
+    path::TILE,
     stages::wave::Wave,
     stages::{Preview, denoise, test_convergence},
 };
@@ -130,6 +131,13 @@ impl ConvergenceTester for Host {
             list(&case.sums),
             list_mut(&mut pixel_stats.sums_at_test),
             list_mut(&mut pixel_stats.pixel_noise),
+        ];
+        self.launch("estimate_noise", listed, &mut arguments);
+        let mut arguments = [
+            value(&case.round),
+            value(&listed),
+            list(&case.list),
+            list_mut(&mut pixel_stats.pixel_noise),
             list_mut(&mut flags),
             list_mut(&mut tally),
         ];
@@ -246,8 +254,13 @@ fn case(
     let mut pixel_stats = PixelStats::new(pixel_count);
     let mut sums = vec![0; 3 * pixel_count as usize];
     for pixel in 0..pixel_count as usize {
-        // Noise from 0 to the level of the signal.
-        let noise = if is_wild { 1.0 } else { chance(random).powi(8) };
+        // Noise from 0 to the level of the signal, little in every other tile.
+        let is_calm = (pixel as u32 / width / TILE + pixel as u32 % width / TILE).is_multiple_of(2);
+        let noise = match (is_wild, is_calm) {
+            (true, _) => 1.0,
+            (false, true) => 0.01 * chance(random),
+            (false, false) => chance(random).powi(8),
+        };
         for place in [0, 1, 2].map(|channel| 3 * pixel + channel) {
             let mut light = |samples: u32| {
                 let light = 0.5 + noise * (chance(random) - 0.5);
@@ -272,7 +285,7 @@ fn case(
             } else {
                 variance
             },
-            error: chance(random),
+            error: if is_wild { chance(random) } else { 0.2 * noise },
             converged_rounds: (random.word() % 3) as u32,
         };
     }

@@ -15,7 +15,7 @@ use crate::common::{Gpu, assert_error};
 /// Scans items in one launch, over all blocks and over each warp.
 const SCAN: &str = r#"
 #include <compaction/block.cuh>
-extern "C" __global__ void scan_all(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_all(
     const Item *items, u32 count, Item *before, Item *of_warp, Item *all_of_warp, Item *total, u64 *states)
 {
     const TileChain chain(states);
