@@ -86,6 +86,9 @@ pub(crate) struct Passage {
 /// Returns the way of a path through media to its hit; `None` if there is none on its way. Does not change the wave.
 pub(crate) fn passage(wave: &CpuWave, bounce: u32, path: usize) -> Option<Passage> {
     let (scene, hit) = (&wave.scene, &wave.hits[path]);
+    if scene.media.is_empty() {
+        return None;
+    }
     let bodies = wave.radiances[path].history >> 1;
     let mut found = InstanceHit {
         hit: *hit,
