@@ -301,6 +301,10 @@ pub fn is_beyond(primitives: &[Primitive], found: &InstanceHit, after: &Instance
 
 /// Replaces `best` by the ray's hit with one primitive if that is nearer, lies behind `after` and passes the opacity
 /// test. See [`nearer_alpha_tested_hit`] for the tuple.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the kernel of the same name takes them"
+)]
 #[inline]
 pub fn nearer_hit_beyond(
     opacity: &StochasticOpacity,
