@@ -312,8 +312,14 @@ fn shipped_ptx_assembles_within_its_register_limit(ptxas: &PathBuf) {
 /// Returns whether a kernel trades registers for more resident blocks.
 fn spills_for_occupancy(kernel: &str) -> bool {
     let traverses = kernel.starts_with("intersect_") || kernel.starts_with("shadow_");
-    let shades = kernel.starts_with("shade") || kernel == "megakernel_extended";
-    traverses && kernel != "intersect_sky" || shades
+    let shades = kernel.starts_with("shade") || kernel.starts_with("scatter_found");
+    let does_all =
+        ["_extended", "_media", "_boundaries"].map(|variant| format!("megakernel{variant}"));
+    let crosses = kernel == "scatter_find_behind_boundaries";
+    traverses && kernel != "intersect_sky"
+        || shades
+        || crosses
+        || does_all.iter().any(|name| name == kernel)
 }
 
 /// Asserts that each kernel keeps to its limits of registers and spilled bytes.
