@@ -387,7 +387,7 @@ def pot():
 
 
 def arch():
-    """Returns a PLY file of a bay, 2.4 wide, 1.7 high and 0.36 deep, with a slightly pointed arch centred at x = 0, z = 0."""
+    """Returns a PLY file of a bay, 2.4 wide, 1.7 high and 0.36 deep, with a slightly pointed arch centerd at x = 0, z = 0."""
     half, top, deep, radius, steps = 1.2, 1.7, 0.18, 1.0, 40
     vertices, faces = [], []
 
@@ -507,7 +507,7 @@ def plaster(u, v):
 
 
 def star(u, v):
-    """Returns the size of the eight-pointed star through the point, centred in its unit cell; the star is the union of two squares."""
+    """Returns the size of the eight-pointed star through the point, centerd in its unit cell; the star is the union of two squares."""
     x, y = abs(u % 1 - 0.5), abs(v % 1 - 0.5)
     return min(max(x, y), (x + y) / math.sqrt(2))
 

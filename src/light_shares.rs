@@ -163,7 +163,7 @@ fn node_exponents(squares: &[u64], widths: &[u64]) -> [i32; MAX_NODES] {
     exponents
 }
 
-/// The camera paths that measure light, at the centres of a grid over the picture.
+/// The camera paths that measure light, at the centers of a grid over the picture.
 struct Paths<'a> {
     scene: &'a RenderScene,
     camera: &'a Camera,

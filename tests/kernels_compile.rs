@@ -24,7 +24,7 @@ use raysieve::{
 
 /// Version of NVRTC that writes `kernels/shipped.bin`.
 const SHIPPING_NVRTC: (i32, i32) = (12, 8);
-/// Compute capabilities of the GPUs whose drivers compile the shipped PTX: Blackwell for data centres and for desktops.
+/// Compute capabilities of the GPUs whose drivers compile the shipped PTX: Blackwell for data centers and for desktops.
 const PTX_CAPABILITIES: [u32; 2] = [100, 120];
 /// Environment variable. If it is set, each kernel is compiled for every GPU. Otherwise each kernel is compiled for one
 /// GPU, in turn, because all of them take minutes.

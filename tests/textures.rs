@@ -67,7 +67,7 @@ fn decoded(texel: &Rgba<u8>) -> Vec3 {
     Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))
 }
 
-/// Returns the centre pixel of each block of 3 × 3 pixels, row by row.
+/// Returns the center pixel of each block of 3 × 3 pixels, row by row.
 fn middles(scene: &Scene) -> Vec<Vec3> {
     let (picture, stats) = render(scene, &on_cpu());
     assert_eq!(stats.rejected_samples, 0);
@@ -120,7 +120,7 @@ fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
         if there > 3 { 7 - there } else { there }
     };
     let clamp: fn(i32) -> i32 = |at| at.clamp(0, 3);
-    // Position in the image, in texels, of the centre of the wall's field (x, y).
+    // Position in the image, in texels, of the center of the wall's field (x, y).
     type Place = fn(i32, i32) -> (i32, i32);
     type Wrapped = fn(i32) -> i32;
     let cases: [(&str, Place, Wrapped); 7] = [
@@ -136,7 +136,7 @@ fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
             |x, y| (x - 3, y + 8),
             clamp,
         ),
-        // A field covers half as many texels, and its centre lies inside a texel.
+        // A field covers half as many texels, and its center lies inside a texel.
         (
             "scale: 2, offset: (0.125, 0.125)",
             |x, y| (2 * x + 1, 2 * y + 1),

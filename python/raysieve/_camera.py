@@ -56,7 +56,7 @@ class Camera:
 
         ``K`` is the 3 × 3 camera matrix in pixels, whose skew must be 0. ``R`` and ``t`` take points from world to
         camera space, where +z is ahead and +y down. ``size`` is (width, height) in pixels. As in OpenCV, (0, 0) is the
-        centre of the first pixel.
+        center of the first pixel.
         """
         width, height = checks.image_size(size)
         K, R = (_matrix(name, matrix) for name, matrix in [("K", K), ("R", R)])

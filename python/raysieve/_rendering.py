@@ -178,7 +178,7 @@ def render(
 
     ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``backend``,
     ``threads`` and ``strategy`` are those of `Renderer`. ``layers`` are any of these names. The first four are averages
-    over a pixel, and the others are those of the surface at the pixel's centre, without filter and lens.
+    over a pixel, and the others are those of the surface at the pixel's center, without filter and lens.
 
     - "albedo", "denoised": (height, width, 3), linear sRGB; 0 where nothing is hit
     - "normal": (height, width, 3), in world space and towards the camera; 0 where nothing is hit

@@ -113,7 +113,7 @@ class Scene:
         """Lights the scene by an environment map, which replaces an earlier one.
 
         ``radiance`` has the shape (height, width, 3): linear sRGB in W·sr⁻¹·m⁻², in latitude-longitude format with +y
-        at the top and +z at the centre. ``rotation`` turns it about +y, in degrees, counter-clockwise seen from above.
+        at the top and +z at the center. ``rotation`` turns it about +y, in degrees, counter-clockwise seen from above.
         """
         rotation = checks.number("rotation", rotation, -1e6, 1e6)
         radiance = numpy.asarray(radiance)
@@ -176,7 +176,7 @@ class Scene:
         return self._inner.add_instance(mesh, checks.transform("transform", transform), material)
 
     def add_sphere(self, center, radius, *, material):
-        """Adds an exact sphere with its centre and its radius in metres."""
+        """Adds an exact sphere with its center and its radius in metres."""
         center = checks.numbers("center", center, 3, -1e8, 1e8)
         radius = checks.number("radius", radius, 1e-15, 1e8)
         self._inner.add_sphere(center, radius, checks.text("material", material))

@@ -16,7 +16,7 @@ use raysieve::{
 
 use crate::{floats, tone_named, without_lock};
 
-/// Names of the layers of what the camera sees at the centre of a pixel.
+/// Names of the layers of what the camera sees at the center of a pixel.
 pub(crate) const POINT_LAYERS: [&str; 6] = [
     "depth", "position", "uv", "instance", "material", "triangle",
 ];
@@ -29,7 +29,7 @@ pub(crate) struct Film {
     pub(crate) aovs: Aovs,
     /// Number of samples of each pixel, if they are requested.
     pub(crate) sample_counts: Option<Vec<u32>>,
-    /// What the camera sees at the centre of each pixel; empty unless a layer of it is requested.
+    /// What the camera sees at the center of each pixel; empty unless a layer of it is requested.
     pub(crate) points: Vec<Option<SurfacePoint>>,
     /// Names of the requested layers, in the order of the request.
     pub(crate) layers: Vec<String>,
@@ -160,7 +160,7 @@ impl Film {
 }
 
 impl Film {
-    /// Returns a layer of numbers at the centre of each pixel. Where nothing is hit, `depth` is infinite, and the
+    /// Returns a layer of numbers at the center of each pixel. Where nothing is hit, `depth` is infinite, and the
     /// others are NaN.
     fn point_layer<'py>(&self, py: Python<'py>, name: &str) -> Bound<'py, PyByteArray> {
         let mut values = Vec::new();

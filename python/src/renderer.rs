@@ -165,7 +165,7 @@ impl Renderer {
     }
 }
 
-/// Returns the layer of EXR files with this name; `None` for a layer of the centres of pixels. `depth` is both. Fails
+/// Returns the layer of EXR files with this name; `None` for a layer of the centers of pixels. `depth` is both. Fails
 /// with a `ValueError` for an unknown name.
 fn aov(name: &str) -> PyResult<Option<Aov>> {
     if let Ok(aov) = name.parse() {

@@ -70,8 +70,8 @@
 //!
 //! | field | meaning | default |
 //! |---|---|---|
-//! | `origin` | position of the pinhole, or of the lens centre | required |
-//! | `target` | point at which the camera looks, in the centre of the image unless `shift` moves it; not `origin` | required |
+//! | `origin` | position of the pinhole, or of the lens center | required |
+//! | `target` | point at which the camera looks, in the center of the image unless `shift` moves it; not `origin` | required |
 //! | `up` | direction that points up in the image, of any length; not parallel to the view direction | `(0, 1, 0)` |
 //! | `fov` | horizontal angle of view of a perspective camera in degrees, 0.001 to 179.999 | `fov` or `width` is required |
 //! | `width` | width in metres of the view of an orthographic camera, whose rays are parallel and start on the plane through `origin` | `fov` or `width` is required |
@@ -136,8 +136,8 @@
 //! may be in XYZ. Its `EXPOSURE` is ignored.
 //!
 //! In an environment map, u grows from left to right and v from top to bottom, both from 0 to 1. The point (u, v)
-//! shows the direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv). The centre is +z, u = 1/4 is +x and u = 3/4 is −x.
-//! Values belong to pixel centres and are interpolated bilinearly. Values below 0 are treated as 0, and infinite ones as
+//! shows the direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv). The center is +z, u = 1/4 is +x and u = 3/4 is −x.
+//! Values belong to pixel centers and are interpolated bilinearly. Values below 0 are treated as 0, and infinite ones as
 //! 65504. NaN and scaled values of 2²⁴ or more are errors. An EXR file whose attribute `envmap` says that it is a cube map
 //! has six squares below each other, in the directions +x, −x, +y, −y, +z and −z.
 //!
@@ -172,7 +172,7 @@
 //!   by Zstandard or zlib. An image of two channels is read as a normal map, whose blue follows from red and green.
 //! - On a `Quad`, the lower left corner of the image is at `corner`, and the lower right one at the end of `edge_u`.
 //! - Each face of a `Box` shows the whole image.
-//! - Around a `Sphere`, the centre of the image faces +z and its top edge is at +y.
+//! - Around a `Sphere`, the center of the image faces +z and its top edge is at +y.
 //! - A mesh uses the texture coordinates of its file. Their v grows upwards, and in a glTF file downwards. Without any,
 //!   the whole surface shows the upper left corner of the image.
 //!
@@ -185,7 +185,7 @@
 //! |---|---|---|---|
 //! | `Quad` | `corner` | one corner of a parallelogram | required |
 //! | | `edge_u`, `edge_v` | the two edges that start there; the front faces along `edge_u × edge_v` | required |
-//! | `Box` | `center` | centre of a cuboid | required |
+//! | `Box` | `center` | center of a cuboid | required |
 //! | | `half_size` | half the lengths of its edges along x, y and z, before the rotation | required |
 //! | | `rotate_y` | rotation about +y in degrees: x' = x cos + z sin, z' = z cos − x sin | `0` |
 //! | `Sphere` | `center`, `radius` | an exact sphere, not made of triangles | required |
@@ -204,7 +204,7 @@
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
-//! | | `center`, `radius` | centre and radius of the undisplaced sphere | `(0, 0, 0)`, `1` |
+//! | | `center`, `radius` | center and radius of the undisplaced sphere | `(0, 0, 0)`, `1` |
 //! | | `smooth` | like that of a `Mesh` | `false` |
 //! | `Instances` | `of` | a `Mesh(..)` or `DisplacedSphere(..)`, stored once and shown in many places | required |
 //! | | `at` | `[(scale: .., rotate: .., translate: .., material: ".."), ..]`: the transforms, each field optional and like that of a `Mesh` | one of `at`, `grid` and `scatter` is required |

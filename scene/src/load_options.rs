@@ -110,7 +110,7 @@ pub struct CameraFrom {
     pub azimuth_degrees: f64,
     /// Elevation of the camera above the horizontal plane in degrees, -90 to 90.
     pub elevation_degrees: f64,
-    /// Distance in metres to the target of a scene's camera, or to the centre of a model's bounding box, 1e-15 to 1e8.
+    /// Distance in metres to the target of a scene's camera, or to the center of a model's bounding box, 1e-15 to 1e8.
     /// `None` keeps the distance of the scene's camera, and shows the whole model.
     pub distance: Option<f64>,
 }

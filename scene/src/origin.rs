@@ -129,7 +129,7 @@ impl Parts {
 }
 
 impl Part {
-    /// Returns the distance of the centre from `origin`, along the axis where it is largest.
+    /// Returns the distance of the center from `origin`, along the axis where it is largest.
     fn distance(&self, origin: DVec3) -> f64 {
         (self.center - origin).abs().max_element()
     }

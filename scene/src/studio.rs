@@ -22,7 +22,7 @@ const SOFT: f64 = 0.08;
 struct SoftBox {
     /// Angle around the model in degrees, from the direction of the viewer (0) to the viewer's right (90).
     azimuth: f64,
-    /// Elevation of the box's centre above the horizon in degrees, as seen from the model.
+    /// Elevation of the box's center above the horizon in degrees, as seen from the model.
     elevation: f64,
     /// Half the width and half the height of the box, as multiples of its distance from the model.
     half_size: [f64; 2],
@@ -91,7 +91,7 @@ pub(crate) fn studio_radiances(azimuth_degrees: f64) -> (u32, Vec<Vec3>) {
 }
 
 /// Returns the coverage of a unit direction by a soft box: 1 inside, 0 outside, and a smooth step at the edge. The axes
-/// are the box's right, its up and the direction to its centre.
+/// are the box's right, its up and the direction to its center.
 fn coverage(of: &SoftBox, &[side, up, axis]: &[DVec3; 3], direction: DVec3) -> f64 {
     let away = direction.dot(axis);
     if away <= 0.0 {

@@ -213,7 +213,7 @@ pub(crate) struct Moment {
     pub(crate) longitude: f64,
 }
 
-/// Returns elevation and azimuth of the sun's centre in degrees. The elevation is below 0 at night, and the azimuth is
+/// Returns elevation and azimuth of the sun's center in degrees. The elevation is below 0 at night, and the azimuth is
 /// 0 in the north and 90 in the east.
 ///
 /// From 1950 to 2050 they are accurate to 0.01°, without refraction (The Astronomical Almanac, low precision formulas

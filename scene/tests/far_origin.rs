@@ -56,7 +56,7 @@ fn scene_in(folder: &Path, place: DVec3, objects: &str) -> Scene {
     Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns a box of 2 m whose centre is `place`, turned by some degrees.
+/// Returns a box of 2 m whose center is `place`, turned by some degrees.
 fn room(place: DVec3, degrees: f64) -> String {
     let center = text(place.to_array());
     format!("Box(center: {center}, half_size: (1, 1, 1), rotate_y: {degrees}, material: \"clay\"),")

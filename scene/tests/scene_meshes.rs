@@ -214,14 +214,14 @@ fn the_displaced_sphere_of_a_million_triangles_is_closed_and_faces_outwards() {
     }
 }
 
-/// Returns the distance of the displaced sphere's surface from its centre, for radius 1 and the default amplitudes. It
+/// Returns the distance of the displaced sphere's surface from its center, for radius 1 and the default amplitudes. It
 /// follows the documentation and uses the system's sines.
 fn displacement(u: f64, v: f64) -> f64 {
     1.0 + 0.08 * (9.0 * u).sin() * (7.0 * v).cos()
         + 0.03 * (31.0 * u + 1.0).sin() * (29.0 * v).sin()
 }
 
-/// Returns the distance from the exact surface of the displaced sphere to a point, along the ray from the centre;
+/// Returns the distance from the exact surface of the displaced sphere to a point, along the ray from the center;
 /// negative inside.
 fn displacement_error(point: glam::DVec3) -> f64 {
     let r = point.length();

@@ -11,7 +11,7 @@ use crate::{
 
 /// `Primitive::kind_bits`: a triangle with vertices `a`, `b`, `c`, counter-clockwise seen from the front.
 pub const TRIANGLE: u32 = 0;
-/// `Primitive::kind_bits`: a sphere with centre `a` and radius `b.x`.
+/// `Primitive::kind_bits`: a sphere with center `a` and radius `b.x`.
 pub const SPHERE: u32 = 1;
 /// `Primitive::kind_bits`: an instance, whose index is in `material`, with the world-space bounding box from `a` to `b`.
 pub const INSTANCE: u32 = 2;
@@ -26,7 +26,7 @@ shared! {
     /// leaves.
     #[repr(align(16))]
     pub struct Primitive {
-        /// First vertex, centre or minimum corner, see the kinds. World space, or object space in a mesh; metres.
+        /// First vertex, center or minimum corner, see the kinds. World space, or object space in a mesh; metres.
         pub a: Vec3,
         /// Index of the material; of an instance, the index of that instance.
         pub material: u32,

@@ -2,12 +2,12 @@
 
 use crate::scene::PixelFilter;
 
-/// Number of table intervals from a filter's centre to its radius; a power of two.
+/// Number of table intervals from a filter's center to its radius; a power of two.
 pub(crate) const FILTER_STEPS: u32 = 32;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![FILTER_STEPS];
 
-/// One value for each boundary of the table intervals, centre and radius included.
+/// One value for each boundary of the table intervals, center and radius included.
 type Table = [f32; FILTER_STEPS as usize + 1];
 
 /// Tabulates a filter: its values (not normalised), and the cumulative share of its positive half, 0 to 1. `None` for
@@ -29,7 +29,7 @@ pub(crate) fn table(filter: &PixelFilter) -> Option<(Table, Table)> {
     ))
 }
 
-/// Returns the unnormalised value of a filter at a distance from its centre, given as a fraction of its radius, 0..=1.
+/// Returns the unnormalised value of a filter at a distance from its center, given as a fraction of its radius, 0..=1.
 fn value(filter: &PixelFilter, part: f64) -> f64 {
     match *filter {
         PixelFilter::Box { .. } => 1.0,

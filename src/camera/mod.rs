@@ -18,29 +18,29 @@ use crate::{
 shared! {
     /// A perspective or orthographic camera with a pinhole or a thin lens, ready to generate rays.
     pub struct Camera {
-        /// Position of the camera, which is the lens's centre in a perspective camera; world space, metres.
+        /// Position of the camera, which is the lens's center in a perspective camera; world space, metres.
         pub origin: Vec3,
         /// Width of the film in pixels.
         pub width: f32,
-        /// Vector from the camera to the film's centre at distance 1, world space. Without a shift of the lens it is
+        /// Vector from the camera to the film's center at distance 1, world space. Without a shift of the lens it is
         /// the viewing direction, of length 1.
         pub forward: Vec3,
         /// Height of the film in pixels.
         pub height: f32,
-        /// Vector from the film's centre to the middle of its right edge: at distance 1 in a perspective camera, in
+        /// Vector from the film's center to the middle of its right edge: at distance 1 in a perspective camera, in
         /// metres in an orthographic one.
         pub right: Vec3,
         /// Number of corners of the aperture, 3..=16; 0 for a round one.
         pub blades: u32,
-        /// Vector from the film's centre to the middle of its upper edge, in the units of `right`.
+        /// Vector from the film's center to the middle of its upper edge, in the units of `right`.
         pub up: Vec3,
         /// Distance along `forward` to the plane in focus, in metres; 0 for a pinhole.
         pub focus_distance: f32,
-        /// Vector from the lens's centre to its right rim, in metres.
+        /// Vector from the lens's center to its right rim, in metres.
         pub lens_right: Vec3,
         /// Radius of the pixel filter in pixels; 0 for the box filter over the pixel's own square.
         pub filter_radius: f32,
-        /// Vector from the lens's centre to its upper rim, in metres.
+        /// Vector from the lens's center to its upper rim, in metres.
         pub lens_up: Vec3,
         /// 1 for an orthographic camera, 0 for a perspective one.
         pub parallel: u32,
@@ -48,7 +48,7 @@ shared! {
         pub corner: [f32; 2],
         /// Cosine and sine of the angle between adjacent corners of the aperture.
         pub turn: [f32; 2],
-        /// Values of the pixel filter at equal steps from its centre to its radius, not normalised.
+        /// Values of the pixel filter at equal steps from its center to its radius, not normalised.
         pub filter_values: [f32; 33],
         /// Cumulative share of the filter's positive half up to each step, from 0 to 1.
         pub filter_sums: [f32; 33],
@@ -98,7 +98,7 @@ pub(crate) fn filter_offsets<const N: usize>(camera: &Camera, numbers: &[f32; N]
 }
 
 /// Returns the side of the filter that a uniform number in [0, 1) chooses, −1 or 1, and the share of this half of the
-/// filter, 0 to 1, that lies between the centre and the sampled offset.
+/// filter, 0 to 1, that lies between the center and the sampled offset.
 #[inline(always)]
 fn sign_and_sum(number: f32) -> (f32, f32) {
     let place = 2.0 * number - 1.0;
@@ -110,7 +110,7 @@ fn sign_and_sum(number: f32) -> (f32, f32) {
 }
 
 /// Returns the offset of [`filter_offset`] in filter radii. `step` is the interval of the table, counted from the
-/// centre, that contains the offset.
+/// center, that contains the offset.
 #[inline(always)]
 fn offset_in_step(camera: &Camera, number: f32, step: u32) -> f32 {
     let (sign, sum) = sign_and_sum(number);
@@ -138,7 +138,7 @@ pub fn film_point(camera: &Camera, column: u32, row: u32, u: f32, v: f32) -> (f3
     filtered_point(camera, column, row, offsets)
 }
 
-/// Returns the position on the film of a sample with these offsets from the centre of a pixel, in filter radii.
+/// Returns the position on the film of a sample with these offsets from the center of a pixel, in filter radii.
 #[inline(always)]
 pub(crate) fn filtered_point(
     camera: &Camera,
@@ -180,7 +180,7 @@ pub fn aperture_point(camera: &Camera, u: f32, v: f32) -> (f32, f32) {
 /// Returns origin and direction (of length 1), in world space, of the ray through film position (x, y), in pixels.
 ///
 /// `u` and `v` are uniform in [0, 1) and choose the point on the lens; a pinhole ignores them. An orthographic camera
-/// has its pinhole or lens centre at the film position's own point in space, and looks along `forward` from there.
+/// has its pinhole or lens center at the film position's own point in space, and looks along `forward` from there.
 #[inline(always)]
 pub fn camera_ray(camera: &Camera, x: f32, y: f32, u: f32, v: f32) -> (Vec3, Vec3) {
     let right = camera.right * (2.0 * x / camera.width - 1.0);

@@ -1,4 +1,4 @@
-//! What the camera sees at the centre of each pixel: one surface point per pixel, unfiltered, for computer vision.
+//! What the camera sees at the center of each pixel: one surface point per pixel, unfiltered, for computer vision.
 //!
 //! Unlike AOVs, which average over a pixel, no value mixes several surfaces. Points are traced on the CPU without the
 //! blur of a lens, and depend on nothing but the scene, its camera and its size.
@@ -20,7 +20,7 @@ use crate::{
     vertex::rays::nearest_hit,
 };
 
-/// The nearest surface at the centre of a pixel.
+/// The nearest surface at the center of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurfacePoint {
     /// Position in metres, in world space, relative to [`Scene::origin`].
@@ -39,7 +39,7 @@ pub struct SurfacePoint {
     pub material: u32,
 }
 
-/// Traces a ray through the centre of each pixel. Returns the surface that it hits, row by row from the top; `None`
+/// Traces a ray through the center of each pixel. Returns the surface that it hits, row by row from the top; `None`
 /// where it hits nothing. Partly opaque surfaces are hit by chance, in proportion to their opacity.
 ///
 /// `trees` are the BVHs of this scene. With `None` they are built.

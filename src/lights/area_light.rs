@@ -15,7 +15,7 @@ use crate::{
     math::{PI, cross, dot, local_to_world, max_f32, normalize, offset_point, square_to_disk},
 };
 
-/// Returns 1 − cos θ of the cone that a sphere subtends. `distance2` is the squared distance to its centre, outside it.
+/// Returns 1 − cos θ of the cone that a sphere subtends. `distance2` is the squared distance to its center, outside it.
 #[inline(always)]
 pub fn one_minus_cos_max(radius: f32, distance2: f32) -> f32 {
     let sin2 = radius * radius / distance2;
@@ -131,7 +131,7 @@ pub fn sample_sphere(
     let away = distance2.sqrt();
     let depth = max_f32(0.0, radius * radius - distance2 * sin2).sqrt();
     let reach = away * cosine - depth;
-    // From the centre to where that direction meets the sphere. Subtracting distances would lose a small radius.
+    // From the center to where that direction meets the sphere. Subtracting distances would lose a small radius.
     let local = Vec3::new(
         x * stretch * reach,
         y * stretch * reach,

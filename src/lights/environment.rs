@@ -2,7 +2,7 @@
 //! `kernels/shared/environment.cuh`.
 //!
 //! The image is a latitude-longitude map: direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv), v from the top, bilinear
-//! between texel centres. Sampling chooses a row, then a texel, each by its share of luminance, then a point of the
+//! between texel centers. Sampling chooses a row, then a texel, each by its share of luminance, then a point of the
 //! texel uniformly by solid angle. A texel's share is the integral of the bilinear map over it, so every direction with
 //! radiance has a positive pdf. Cumulative tables hold integers, summed by `compaction`'s scan.
 
@@ -49,7 +49,7 @@ shared! {
     /// A texel of the environment map with its part of the sampling tables.
     #[repr(align(16))]
     pub struct EnvironmentTexel {
-        /// Radiance at the texel's centre in linear sRGB.
+        /// Radiance at the texel's center in linear sRGB.
         pub radiance: Vec3,
         /// Cumulative luminance of this texel and those before it in its row, in units in which the row sums to at most
         /// 2³² − 1.
@@ -270,20 +270,20 @@ pub fn environment_at(
     interpolated_radiance(&place, &read)
 }
 
-/// The place of a direction in the environment map: its texel, and the four texel centres around it.
+/// The place of a direction in the environment map: its texel, and the four texel centers around it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MapPlace {
     /// Column of the texel that contains the direction.
     pub column: u32,
     /// Row of the texel that contains the direction.
     pub line: u32,
-    /// Column of the texel centres on the left.
+    /// Column of the texel centers on the left.
     pub left: u32,
-    /// Column of the texel centres on the right. Columns wrap around.
+    /// Column of the texel centers on the right. Columns wrap around.
     pub right: u32,
-    /// Row of the upper texel centres.
+    /// Row of the upper texel centers.
     pub upper: u32,
-    /// Row of the lower texel centres. Rows end at the poles.
+    /// Row of the lower texel centers. Rows end at the poles.
     pub lower: u32,
     /// Interpolation weight of the right texels, 0..=1.
     pub right_share: f32,
@@ -298,7 +298,7 @@ pub(crate) struct MapTexels {
     pub share: u32,
     /// Pdf per unit of the share.
     pub density: f32,
-    /// Radiance at the texel centres: the upper left, upper right, lower left and lower right one.
+    /// Radiance at the texel centers: the upper left, upper right, lower left and lower right one.
     pub corners: [Vec3; 4],
 }
 

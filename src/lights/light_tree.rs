@@ -278,7 +278,7 @@ impl LightBounds {
         }
     }
 
-    /// Returns the centre of the bounding box.
+    /// Returns the center of the bounding box.
     fn center(&self) -> DVec3 {
         (self.low + self.high) * 0.5
     }
@@ -417,13 +417,13 @@ fn part<'a>(
     members.split_at_mut(members.len() / 2)
 }
 
-/// Returns the bin of a box centre along one axis.
+/// Returns the bin of a box center along one axis.
 fn bin_of(center: f64, low: f64, extent: f64) -> usize {
     (((center - low) / extent * BINS as f64) as usize).min(BINS - 1)
 }
 
 /// Returns the axis, and the last bin of the first group, for which the sum of the groups' costs is least. Axes along
-/// which the box is short cost more. Returns `None` if all centres coincide.
+/// which the box is short cost more. Returns `None` if all centers coincide.
 fn best_place(
     lights: &[LightBounds],
     members: &[u32],

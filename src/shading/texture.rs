@@ -99,7 +99,7 @@ pub struct Texel {
     pub alpha: f32,
 }
 
-/// The two texels between whose centres a coordinate lies, along one axis.
+/// The two texels between whose centers a coordinate lies, along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbours {
     /// Index of the texel before the coordinate, along its axis.
@@ -150,7 +150,7 @@ pub fn nearest_texel(inside: f32, size: u32) -> u32 {
     if at > last { last } else { at }
 }
 
-/// Returns the two texels between whose centres a wrapped coordinate, 0..=1, lies, along an axis of `size` texels.
+/// Returns the two texels between whose centers a wrapped coordinate, 0..=1, lies, along an axis of `size` texels.
 #[inline(always)]
 pub fn neighbours(inside: f32, size: u32, wrap: u32) -> Neighbours {
     let last = size - 1;

@@ -154,7 +154,7 @@ fn a_shifted_camera_has_the_rays_of_a_crop() {
     }
 }
 
-/// A function that returns the value of a filter, up to a constant factor, at a distance in pixels from its centre.
+/// A function that returns the value of a filter, up to a constant factor, at a distance in pixels from its center.
 type Value = dyn Fn(f64) -> f64;
 
 /// Compares the distribution function of the samples with the integral of the filter's definition.

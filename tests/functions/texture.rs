@@ -95,7 +95,7 @@ fn bilinear_lookup_interpolates_and_is_continuous_over_seams() {
         };
         sample_texture(&texels, &texture, u, 0.5).rgb.x
     };
-    // Midway between two texel centres, and on the seam between the last and the first texel.
+    // Midway between two texel centers, and on the seam between the last and the first texel.
     assert_eq!(value(REPEAT, 0.25), 4.0);
     assert_eq!(value(REPEAT, 0.5), 5.0);
     for (wrap, on_seam) in [(REPEAT, 3.0), (MIRRORED_REPEAT, 0.0), (CLAMP, 0.0)] {

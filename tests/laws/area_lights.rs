@@ -65,7 +65,7 @@ fn a_lamp_in_pieces_lights_like_the_whole() {
     }
 }
 
-/// Checks that a sphere above the horizon lights like a point at its centre.
+/// Checks that a sphere above the horizon lights like a point at its center.
 #[test]
 fn a_sphere_lamp_lights_a_plane_by_its_form_factor() {
     let center = DVec3::new(0.2, 1.0, -0.1);

@@ -85,7 +85,7 @@ fn a_directional_light_obeys_the_cosine_law() {
     assert_eq!(dark, DVec3::ZERO);
 }
 
-/// Checks that a disk completely above the horizon lights like its centre.
+/// Checks that a disk completely above the horizon lights like its center.
 #[test]
 fn a_sun_of_any_size_obeys_the_cosine_law() {
     for angle in [0.5, 20.0, 60.0] {

@@ -72,9 +72,9 @@ const SIZES: &[usize] = &[
 /// The distribution of the lengths of runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lengths {
-    /// One run.
+    /// All items are one run.
     Endless,
-    /// This many items each.
+    /// Every run has this many items.
     Fixed(usize),
     /// 1 to this many items.
     UpTo(usize),

@@ -19,7 +19,7 @@ compaction::shared! {
         b: u32,
     }
 
-    /// The same of `f32`, whose composition rounds, and the sum of some weights.
+    /// An affine map of `f32`, whose composition rounds, with a sum of weights.
     pub(crate) struct Rounded {
         a: f32,
         b: f32,

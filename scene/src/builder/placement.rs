@@ -5,7 +5,7 @@ use glam::{DAffine3, DMat3, DVec3};
 use super::transform::Transform;
 use crate::{error::point_text, limits::MAX_LENGTH, scene::Instance};
 
-/// A regular grid of instances around a centre, from the field `grid` of `Instances`.
+/// A regular grid of instances around a center, from the field `grid` of `Instances`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     /// Number of places along x, y and z, each 1 or more.

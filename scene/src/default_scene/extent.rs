@@ -47,7 +47,7 @@ pub(crate) struct Extent {
     low: DVec3,
     /// Corner of the bounding box with the largest coordinates, in metres.
     high: DVec3,
-    /// Distance in metres from the centre of the box within which all vertices lie.
+    /// Distance in metres from the center of the box within which all vertices lie.
     pub(super) radius: f64,
     /// The points that can touch the edges of the image.
     outline: Outline,
@@ -122,7 +122,7 @@ impl Extent {
         }
     }
 
-    /// Returns the centre of the bounding box.
+    /// Returns the center of the bounding box.
     pub(super) fn center(&self) -> DVec3 {
         (self.low + self.high) / 2.0
     }

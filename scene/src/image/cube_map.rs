@@ -1,6 +1,6 @@
 //! Conversion of cube maps, as OpenEXR stores them, to latitude-longitude maps.
 //!
-//! The six faces lie below each other in the order +x, -x, +y, -y, +z, -z. The centres of the outermost texels of a face
+//! The six faces lie below each other in the order +x, -x, +y, -y, +z, -z. The centers of the outermost texels of a face
 //! are at the edges of the cube. `ImfEnvmap.h` of OpenEXR defines which way the faces are turned.
 
 use std::f64::consts::PI;
@@ -14,7 +14,7 @@ use crate::scene::{Image, Texels};
 /// Largest width of a converted map in texels. A larger cube loses resolution.
 const MAX_WIDTH: usize = 8192;
 
-/// Converts the cube map of an EXR file, in floating point, to an image in latitude-longitude format, in which the centre
+/// Converts the cube map of an EXR file, in floating point, to an image in latitude-longitude format, in which the center
 /// is +z and a quarter of the width is +x. Fails if the image is no column of six squares, or memory does not suffice.
 pub(super) fn latitude_longitude(image: &Image) -> Result<Image, String> {
     let Texels::Floats(texels) = &image.texels else {

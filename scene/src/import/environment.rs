@@ -114,7 +114,7 @@ pub(crate) fn illuminance(image: &Image) -> f64 {
         .map(|(x, y, &color)| {
             let across = 2.0 * (x as f64 + 0.5) / width - 1.0;
             let down = 2.0 * (y as f64 + 0.5) / height - 1.0;
-            // The centre of the square is +z, and its horizon the inner square.
+            // The center of the square is +z, and its horizon the inner square.
             let distance = (across.abs() + down.abs()).min(1.0);
             f64::from(luminance(color)) * (1.0 - distance * distance)
         })
@@ -241,7 +241,7 @@ impl Source {
     }
 }
 
-/// Interpolates between the four texels around a position in texels, whose centres are at whole numbers. `texel` is
+/// Interpolates between the four texels around a position in texels, whose centers are at whole numbers. `texel` is
 /// also called with positions just outside the image.
 fn bilinear(x: f64, y: f64, texel: impl Fn(i64, i64) -> Vec3) -> Vec3 {
     let (left, top) = (x.floor(), y.floor());
@@ -252,7 +252,7 @@ fn bilinear(x: f64, y: f64, texel: impl Fn(i64, i64) -> Vec3) -> Vec3 {
 }
 
 /// Returns the position in the unit square of a direction of any length, by the equal-area octahedral map of P.
-/// Clarberg. The centre of the square is +z, its corners are −z; a zero vector counts as +z.
+/// Clarberg. The center of the square is +z, its corners are −z; a zero vector counts as +z.
 fn octahedral(direction: DVec3) -> DVec2 {
     let direction = direction.normalize_or(DVec3::Z);
     let size = direction.abs();

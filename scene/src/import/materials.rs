@@ -131,7 +131,7 @@ impl Alphas {
     }
 
     /// Returns one alpha for all directions and the whole surface. Each alpha is averaged over its texture; the result
-    /// is the geometric mean of both averages, which keeps the brightness at the centre of a highlight.
+    /// is the geometric mean of both averages, which keeps the brightness at the center of a highlight.
     pub(crate) fn mean(self, library: &TextureLibrary) -> f32 {
         let along = self.along.mean(library);
         match self.across {

@@ -153,7 +153,7 @@ pub(crate) fn cylinder(low: f64, high: f64, phi_max: f64) -> ModelMesh {
 pub(crate) enum DiskCoordinates {
     /// u is the radius, 1 at the edge, and v the angle as a fraction of the disk's largest angle, as in Mitsuba.
     RadiusAngle,
-    /// u is the angle as a fraction of the disk's largest angle, and v is 0 at the outer edge and 1 at the centre or at
+    /// u is the angle as a fraction of the disk's largest angle, and v is 0 at the outer edge and 1 at the center or at
     /// the edge of the hole, as in pbrt.
     AngleRadius,
 }

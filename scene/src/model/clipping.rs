@@ -26,7 +26,7 @@ pub(crate) struct ClippedView {
 
 impl Model {
     /// Returns whether the near and the far plane of a camera would hide something in its view: a mesh of the model or
-    /// one of `spheres`, which are centres with radii.
+    /// one of `spheres`, which are centers with radii.
     pub(crate) fn clipped_by(
         &self,
         view: &ClippedView,

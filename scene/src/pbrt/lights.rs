@@ -163,7 +163,7 @@ impl Converter {
         if !inverse.is_finite() {
             return Err("its transform has no inverse; correct it".to_owned());
         }
-        // Older versions of pbrt have latitude-longitude maps with z up and −x in the centre.
+        // Older versions of pbrt have latitude-longitude maps with z up and −x in the center.
         let from_world = match layout {
             Layout::LatitudeLongitude | Layout::PolesInRows => {
                 DMat3::from_cols(DVec3::NEG_Z, DVec3::X, DVec3::Y) * inverse

@@ -215,7 +215,7 @@ impl Scene {
         self.lights.push(Light::Environment(environment));
     }
 
-    /// Adds a sphere with its centre in world space and its radius in metres. Returns its index.
+    /// Adds a sphere with its center in world space and its radius in metres. Returns its index.
     pub fn add_sphere(&mut self, center: Vec3, radius: f32, material: u32) -> usize {
         let spheres = Arc::make_mut(&mut self.spheres);
         spheres.push(Sphere {

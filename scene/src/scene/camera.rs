@@ -11,12 +11,12 @@ use crate::{
 /// A perspective or orthographic camera, with or without a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
-    /// Position of the pinhole or of the lens's centre in world space, metres. Like all positions of a scene it is
+    /// Position of the pinhole or of the lens's center in world space, metres. Like all positions of a scene it is
     /// relative to [`Scene::origin`](super::Scene::origin).
     #[serde(with = "numbers")]
     pub origin: Vec3,
     /// Point at which the camera looks in world space, metres; different from `origin`. Without a shift it appears at
-    /// the centre of the image.
+    /// the center of the image.
     #[serde(with = "numbers")]
     pub target: Vec3,
     /// Direction that points up in the image, of any length above 0; not parallel to the view.
@@ -34,7 +34,7 @@ pub struct Camera {
     pub pixel_aspect: f32,
     /// Thin lens, which blurs what is out of focus; `None` for a pinhole camera, which shows everything sharp.
     pub lens: Option<Lens>,
-    /// Reconstruction filter, which weights the light that falls around a pixel's centre.
+    /// Reconstruction filter, which weights the light that falls around a pixel's center.
     pub filter: PixelFilter,
 }
 
@@ -82,11 +82,11 @@ pub enum Focus {
 
 /// A reconstruction filter: the weight of light by the place in the image plane where it arrives.
 ///
-/// Filters are separable. One function takes the distance from the pixel's centre along x, then along y, in pixels, and
+/// Filters are separable. One function takes the distance from the pixel's center along x, then along y, in pixels, and
 /// the weight is the product of both values. It is never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PixelFilter {
-    /// Box filter: constant weight within `radius` of the pixel's centre along x and y.
+    /// Box filter: constant weight within `radius` of the pixel's center along x and y.
     Box {
         /// Half the side of the square in pixels, 0.01..=16; 0.5 covers exactly the pixel.
         radius: f32,
@@ -112,7 +112,7 @@ impl Default for PixelFilter {
 }
 
 impl PixelFilter {
-    /// Returns half the filter's width in pixels. Samples whose distance from the pixel's centre along x or y is larger
+    /// Returns half the filter's width in pixels. Samples whose distance from the pixel's center along x or y is larger
     /// have no weight.
     pub fn radius(&self) -> f32 {
         match *self {

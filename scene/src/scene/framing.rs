@@ -61,10 +61,10 @@ pub struct WholeLens {
     pub orthographic: bool,
     /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for 28° along the shorter side of the image.
     pub fov_degrees: Option<f32>,
-    /// Distance in metres from the camera to the centre of the model's bounding box; `None` for the distance at which
+    /// Distance in metres from the camera to the center of the model's bounding box; `None` for the distance at which
     /// the model fills the image.
     pub distance: Option<f64>,
-    /// Whether the camera's target is on the vertical axis through the centre of the box, about which the camera turns.
+    /// Whether the camera's target is on the vertical axis through the center of the box, about which the camera turns.
     pub turntable: bool,
 }
 
@@ -149,7 +149,7 @@ impl Outline {
         }
     }
 
-    /// Returns the view that shows everything. `center` is the centre of the bounding box in metres, and `origin` is the
+    /// Returns the view that shows everything. `center` is the center of the bounding box in metres, and `origin` is the
     /// [`Scene::origin`](super::Scene::origin) of the scene.
     pub(crate) fn view(self, center: DVec3, lens: WholeLens, origin: DVec3) -> WholeView {
         WholeView {

@@ -109,7 +109,7 @@ fn linear_in_angle(inner: f64, outer: f64) -> [f64; 3] {
 /// An environment map in latitude-longitude format.
 ///
 /// The texel at u from the left and v from the top, both 0..=1, is in the direction
-/// (sin 2πu sin πv, cos πv, −cos 2πu sin πv). Values belong to texel centres.
+/// (sin 2πu sin πv, cos πv, −cos 2πu sin πv). Values belong to texel centers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// Texels per row, at least 1. The number of rows is the length of `radiances` divided by it.
@@ -164,7 +164,7 @@ pub struct SunSkySettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SunPosition {
     Angles {
-        /// Elevation of the sun's centre above the horizon in degrees, 0..=90; at 90 it stands in the direction +y.
+        /// Elevation of the sun's center above the horizon in degrees, 0..=90; at 90 it stands in the direction +y.
         elevation: f64,
         /// Azimuth in degrees: 0 is north (−z) and 90 is east (+x).
         azimuth: f64,

@@ -9,7 +9,7 @@ use super::{assert_noted, pbrt::world};
 const OCTAHEDRON: &str = "\"point3 P\" [ 1 0 0  -1 0 0  0 1 0  0 -1 0  0 0 1  0 0 -1 ] \
      \"integer indices\" [ 0 2 4  2 1 4  1 3 4  3 0 4  2 0 5  1 2 5  3 1 5  0 3 5 ]";
 
-/// A square of four triangles around its centre, counter-clockwise seen from +z.
+/// A square of four triangles around its center, counter-clockwise seen from +z.
 const SQUARE: &str = "\"point3 P\" [ -1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 0 ] \
      \"integer indices\" [ 0 1 4  1 2 4  2 3 4  3 0 4 ]";
 

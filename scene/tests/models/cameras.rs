@@ -56,7 +56,7 @@ fn an_orthographic_camera_keeps_its_height_at_any_size() {
     }
 }
 
-/// Returns the largest distances of the model's vertices from the centre of the image, to the right and left, and up
+/// Returns the largest distances of the model's vertices from the center of the image, to the right and left, and up
 /// and down. 1 is the edge. Panics if a vertex is behind the camera.
 fn reach(scene: &Scene) -> [[f32; 2]; 2] {
     let camera = &scene.camera;

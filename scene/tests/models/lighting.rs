@@ -98,7 +98,7 @@ fn default_lighting_shows_the_shape_of_white_and_dark_models() {
     }
 }
 
-/// Returns a square on the ground, 2 m wide, with these lights 2 m above its centre and a camera if it is wanted.
+/// Returns a square on the ground, 2 m wide, with these lights 2 m above its center and a camera if it is wanted.
 fn lit_ground(lights: Value, has_camera: bool) -> Gltf {
     let mut model = Gltf::new();
     let corners = [
@@ -150,7 +150,7 @@ fn exposure_follows_the_lights_of_a_file() {
             let model = lit_ground(json!([light]), has_camera);
             let scene = model.load("exposure");
             let levels = levels(&scene);
-            // The ground at the centre of the image.
+            // The ground at the center of the image.
             let rows = SIZE / 2 - 4..SIZE / 2 + 4;
             let center = rows.flat_map(|y| rows_of(&levels, y));
             means.push(center.map(f32::from).sum::<f32>() / 64.0);

@@ -99,7 +99,7 @@ impl ImageTriangle {
 
     /// Returns the first and the last texel that are read between two places along an axis.
     fn texels_between(&self, axis: usize, low: f64, high: f64) -> [i64; 2] {
-        // Four texels are read between their centres.
+        // Four texels are read between their centers.
         let (to_center, more) = if self.reads_one { (0.0, 0) } else { (0.5, 1) };
         let first = (low - to_center - self.error[axis]).floor() as i64;
         let last = (high - to_center + self.error[axis]).floor() as i64;

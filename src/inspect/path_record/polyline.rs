@@ -125,7 +125,7 @@ fn clip_and_project(
 /// Projects a point in world space to (x, y) in pixels from the upper left of the image.
 fn project_point(camera: &Camera, point: Vec3) -> [f32; 2] {
     let away = point - camera.origin;
-    // The vector from the film's centre at the depth of the point.
+    // The vector from the film's center at the depth of the point.
     let (depth, off_centre) = if camera.parallel == 1 {
         (1.0, away)
     } else {

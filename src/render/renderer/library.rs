@@ -118,7 +118,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Returns the surface at the centre of each pixel, row by row from the top, for the present camera and size; see
+    /// Returns the surface at the center of each pixel, row by row from the top, for the present camera and size; see
     /// [`surface_map`].
     ///
     /// # Errors

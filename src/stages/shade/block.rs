@@ -60,7 +60,7 @@ pub(super) struct Block {
     /// Second barycentric coordinate of the hit. `draw_random_numbers` replaces it by the second random number of the
     /// BSDF sample.
     v: F32Array,
-    /// First vertex of the triangle, or centre of the sphere.
+    /// First vertex of the triangle, or center of the sphere.
     a: Vec3Array,
     /// Second vertex of the triangle. Its x is the radius of the sphere.
     b: Vec3Array,

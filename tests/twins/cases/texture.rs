@@ -73,7 +73,7 @@ pub(super) fn drawn_texture(inputs: &mut Inputs) -> Texture {
 fn drawn_place(inputs: &mut Inputs) -> (f32, u32, u32) {
     let wrap = inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]);
     let size = inputs.one_of(&[1, 2, 3, 7, 1 << 16]);
-    // Coordinates at texel centres and edges, and next to them.
+    // Coordinates at texel centers and edges, and next to them.
     let grid = inputs.below(4 * size as usize) as f32 / (2 * size) as f32 - 0.5;
     let coordinate = inputs.draw();
     let coordinate = inputs.one_of(&[coordinate, grid, grid.next_up(), grid.next_down()]);

@@ -262,7 +262,7 @@ fn a_click_on_the_page_shows_a_path() {
     browse(DESK, async |browser| {
         browser.open(&program.url).await;
         browser.still().await;
-        // A pixel on the sphere, left of the centre.
+        // A pixel on the sphere, left of the center.
         browser.drag((0.378, 0.504), (0.378, 0.504)).await;
         browser
             .until(

@@ -478,15 +478,15 @@ struct Child {
     high: Vec3,
 }
 
-/// Signs of the coordinates x, y and z of the direction from a node's centre to which each slot belongs, negated.
+/// Signs of the coordinates x, y and z of the direction from a node's center to which each slot belongs, negated.
 const SIGNS: [[f32; 8]; 3] = [
     [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
     [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0],
     [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0],
 ];
 
-/// Assigns the children of a node with this centre, at most eight, to slots. Rays visit children by slot, so each child
-/// gets the slot that fits its direction from the centre, greedily by the best fit; of equal ones, the first child and
+/// Assigns the children of a node with this center, at most eight, to slots. Rays visit children by slot, so each child
+/// gets the slot that fits its direction from the center, greedily by the best fit; of equal ones, the first child and
 /// slot.
 #[inline(always)]
 fn slots(from: Vec3, children: &[Child]) -> [Option<usize>; 8] {

@@ -4,7 +4,7 @@ use glam::UVec3;
 use obvhs::aabb::Aabb;
 use rayon::prelude::*;
 
-/// Returns the indices of `count` items in the order in which a Morton curve visits the centres of their `bounds`.
+/// Returns the indices of `count` items in the order in which a Morton curve visits the centers of their `bounds`.
 /// Threads share the work if there are more than `min_len` items, and each then gets at least so many.
 pub(super) fn along_the_curve(
     count: usize,

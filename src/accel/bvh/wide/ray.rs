@@ -190,7 +190,7 @@ impl<S: Lanes> WideRay<S> {
         direction: Vec3,
         counts: u32,
     ) -> Option<(Mask<S>, SimdF32<S>)> {
-        // The first vertex of a sphere is its centre, and the second one holds its radius.
+        // The first vertex of a sphere is its center, and the second one holds its radius.
         let [center, [radius, ..], _] = &packet.corners;
         let [ox, oy, oz] = all(self.simd, origin);
         let to_origin = [

@@ -8,7 +8,7 @@ pub(super) type Three<S> = [SimdF32<S>; 3];
 /// Intersects each lane's ray with its sphere, as the scalar `hit_sphere`. Returns a mask of hits in front of the
 /// origin, and the distances; `None` if the line of no ray in the mask `counts` meets its sphere.
 ///
-/// `to_origin` is the ray's origin relative to the centre; `leaves` is set where the ray starts on the sphere.
+/// `to_origin` is the ray's origin relative to the center; `leaves` is set where the ray starts on the sphere.
 #[inline(always)]
 pub(super) fn hit_spheres<S: Lanes>(
     to_origin: Three<S>,

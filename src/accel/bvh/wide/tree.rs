@@ -27,7 +27,7 @@ pub(super) struct WideNode<S: Lanes> {
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Packet<S: Lanes> {
-    /// Coordinates x, y, z of each of the triangles' three vertices. A sphere has its centre as first vertex, and its
+    /// Coordinates x, y, z of each of the triangles' three vertices. A sphere has its center as first vertex, and its
     /// radius as x of the second.
     pub(super) corners: [[S::f32s; 3]; 3],
     /// Indices among the scene's primitives.
