@@ -47,10 +47,10 @@ impl Crop {
     /// Returns the shift of the crop's view, in its own widths to the right and heights up. `whole` is the size of the
     /// whole image in pixels, and `shift` is its shift in its own widths and heights.
     pub(crate) fn shift(&self, whole: [f64; 2], shift: [f64; 2]) -> [f64; 2] {
-        let centre = |axis: usize| self.corner[axis] + (self.size[axis] - whole[axis]) / 2.0;
+        let center = |axis: usize| self.corner[axis] + (self.size[axis] - whole[axis]) / 2.0;
         [
-            (shift[0] * whole[0] + centre(0)) / self.size[0],
-            (shift[1] * whole[1] - centre(1)) / self.size[1],
+            (shift[0] * whole[0] + center(0)) / self.size[0],
+            (shift[1] * whole[1] - center(1)) / self.size[1],
         ]
     }
 }

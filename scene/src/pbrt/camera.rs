@@ -110,8 +110,8 @@ impl Converter {
             }
             half_width = (right - left) / 2.0;
             half_height = (top - bottom) / 2.0;
-            let centre = |low: f64, high: f64| (low + high) / 2.0 / (high - low);
-            shift = [centre(left, right), centre(bottom, top)];
+            let center = |low: f64, high: f64| (low + high) / 2.0 / (high - low);
+            shift = [center(left, right), center(bottom, top)];
         }
         let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let [across, up, along] = [DVec3::X, DVec3::Y, DVec3::Z].map(|of| axis(of).length());
