@@ -52,54 +52,53 @@ impl KernelVariant {
     /// kernels are compiled, in scenes with all kinds of lights. They give the sources of all kernels. The last one is
     /// that with everything.
     pub(crate) fn each() -> [KernelVariant; 10] {
+        let plain = KernelVariant {
+            far_lights: true,
+            lights: true,
+            ..KernelVariant::PLAIN
+        };
+        let all_kinds = KernelVariant {
+            materials: ALL_KINDS,
+            ..plain
+        };
+        // Rare features need textures or instances.
+        let rare = KernelVariant {
+            materials: ALL_KINDS | RARE_KINDS,
+            instanced: true,
+            ..plain
+        };
+        let extended = KernelVariant {
+            materials: ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+            ..rare
+        };
+        let instanced = |variant| KernelVariant {
+            instanced: true,
+            ..variant
+        };
+        let alpha_tested = |variant| KernelVariant {
+            alpha_tested: true,
+            ..variant
+        };
+        let media = KernelVariant {
+            media: true,
+            ..alpha_tested(extended)
+        };
+        let boundaries = KernelVariant {
+            boundaries: true,
+            ..media
+        };
         [
-            (PLAIN_KINDS, false, false, false, false),
-            (PLAIN_KINDS, true, false, false, false),
-            (ALL_KINDS, false, false, false, false),
-            (ALL_KINDS, true, false, false, false),
-            // Rare features need textures or instances.
-            (ALL_KINDS | RARE_KINDS, true, false, false, false),
-            (ALL_KINDS | RARE_KINDS, true, true, false, false),
-            (
-                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
-                true,
-                false,
-                false,
-                false,
-            ),
-            (
-                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
-                true,
-                true,
-                false,
-                false,
-            ),
-            (
-                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
-                true,
-                true,
-                true,
-                false,
-            ),
-            (
-                ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
-                true,
-                true,
-                true,
-                true,
-            ),
+            plain,
+            instanced(plain),
+            all_kinds,
+            instanced(all_kinds),
+            rare,
+            alpha_tested(rare),
+            extended,
+            alpha_tested(extended),
+            media,
+            boundaries,
         ]
-        .map(
-            |(materials, instanced, alpha_tested, media, boundaries)| KernelVariant {
-                materials,
-                instanced,
-                alpha_tested,
-                far_lights: true,
-                lights: true,
-                media,
-                boundaries,
-            },
-        )
     }
 
     /// Returns the smallest set of material kinds with a kernel variant that contains the scene's kinds.
