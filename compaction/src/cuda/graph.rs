@@ -185,7 +185,8 @@ impl Graph {
     /// Returns the errors of `enqueue`; [`Error::Driver`] if one of its calls cannot be part of a graph; and
     /// [`Error::NotRecordable`] for the default stream, and if something else than this crate has put work on the
     /// stream, because a launch could not check the memory of that work. The capture ends in any case, even if
-    /// `enqueue` panics.
+    /// `enqueue` panics. After such work of cudarc, another thread that uses the same handle of the context at that
+    /// moment can be given the driver's error instead, because cudarc keeps it for whoever calls next.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,

@@ -217,7 +217,11 @@ impl Tests {
     /// Adds a test that runs kernels.
     pub(crate) fn gpu(mut self, name: &str, body: impl Fn(&Gpu) + Send + 'static) -> Self {
         match self.gpu.clone() {
-            Ok(context) => self.trials.push(Trial::test(name, move || {
+            // cudarc keeps an error that a function cannot return for the next call with the same handle of the context.
+            // With a handle per test, a test that causes errors disturbs no other one.
+            Ok(kept) => self.trials.push(Trial::test(name, move || {
+                let _kept = kept;
+                let context = cuda::open(0).map_err(|error| error.to_string())?;
                 let stream = context.new_stream().map_err(|error| error.to_string())?;
                 body(&Gpu {
                     context,
