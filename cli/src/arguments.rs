@@ -182,7 +182,7 @@ pub(crate) struct Arguments {
     /// --crop 64,32,256x128. Its pixels equal those of the whole image. A .png contains only the region; an .exr has it
     /// as data window, and is not a part; implies --headless [default: the whole image]
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true,
-        conflicts_with_all = ["samples", "checkpoint", "serve", "denoise", "debug_view", "overlay", "compare"],
+        conflicts_with_all = ["samples", "serve", "denoise", "debug_view", "overlay", "compare"],
         help_heading = "Rendering")]
     crop: Option<Region>,
 
@@ -304,6 +304,15 @@ impl Arguments {
             return Err(Error::Usage(
                 "--layers denoised needs the whole image; omit it or --crop".to_owned(),
             ));
+        }
+        if let Some(checkpoint) = &self.checkpoint
+            && self.crop.is_some()
+            && self.output.as_ref() == Some(checkpoint)
+        {
+            return Err(Error::Usage(format!(
+                "--crop writes an image that is no checkpoint, and {} would be both; name another checkpoint",
+                checkpoint.display()
+            )));
         }
         match (&self.command, &self.output) {
             (Some(Command::Merge(merge)), _) => merge.check(),

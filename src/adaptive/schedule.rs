@@ -162,9 +162,9 @@ impl Schedule {
         }
     }
 
-    /// Returns the schedule of a render that continues in round `number`, from 0. The state is computed from the
-    /// statistics of all pixels.
-    pub(crate) fn resumed(self, number: u32, pixel_stats: &PixelStats) -> Schedule {
+    /// Returns the schedule of a render of the pixels in `list` that continues in round `number`, from 0. The state is
+    /// computed from the statistics of all pixels.
+    pub(crate) fn resumed(self, number: u32, pixel_stats: &PixelStats, list: &[u32]) -> Schedule {
         let before = samples_after(number);
         let mut rounds = Schedule {
             number,
@@ -174,9 +174,9 @@ impl Schedule {
         };
         let round = rounds.last_round();
         let pixel_noise = &pixel_stats.pixel_noise;
-        for (pixel, (noise, &taken)) in
-            (0..).zip(pixel_noise.iter().zip(&pixel_stats.sample_counts))
-        {
+        for &pixel in list {
+            let noise = &pixel_noise[pixel as usize];
+            let taken = pixel_stats.sample_counts[pixel as usize];
             let error = error_units(noise.error);
             if has_converged(noise) {
                 rounds.done_error += error;

@@ -25,7 +25,7 @@ use crate::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
         light_groups::{LightChances, LightGroups, LightWeights},
-        light_params::{LightTables, bounding_radius},
+        light_params::{self, LightTables, bounding_radius},
         light_tree::{LightPair, NO_LIGHT, PROBABILITY_UNITS},
     },
     math::{dot, max_component},
@@ -237,6 +237,9 @@ impl RenderScene {
         let top_level_count = trees::top_level_count(scene);
         let of_meshes = top_level_count..trees.primitives.len();
         let mut primitives = trees.primitives.clone();
+        let top_level = &primitives[..top_level_count];
+        light_params::check_memory(scene, top_level, of_meshes.len(), &materials, &lights)
+            .map_err(|problem| invalid(format!("its lights: {problem}; use fewer")))?;
         let copies = copy_emissive_instances(scene, &trees, &mut primitives, &materials);
         let emitters = if copies.is_empty() {
             &primitives[..top_level_count]

@@ -14,8 +14,12 @@ use crate::{
         light_power::{by_power, gather_lights},
         light_tree::{HAS_CONE, LightBounds, LightPair, NO_LIGHT, PROBABILITY_UNITS, light_tree},
     },
-    math::luminance,
-    scene,
+    math::{luminance, max_component},
+    scene::{
+        self,
+        limits::MAX_INSTANCED_LIGHTS,
+        memory::{self, MemoryError},
+    },
     shading::material::Material,
 };
 
@@ -47,6 +51,39 @@ pub(crate) struct LightTables {
     pub(crate) environment: Environment,
     /// Sampling tables of the environment map.
     pub(crate) tables: EnvironmentTables,
+}
+
+/// Memory in bytes that a light of the light tree takes while the tables are built.
+const BYTES_PER_LIGHT: u64 = 400;
+/// Memory in bytes that a texel of an environment map takes while its tables are built.
+const BYTES_PER_TEXEL: u64 = 40;
+
+/// Returns an error if the tables and the copies of emissive instances could exceed the available memory. `primitives`
+/// are those that are not part of instances, and `mesh_primitives` is the number of the others.
+pub(crate) fn check_memory(
+    scene: &scene::Scene,
+    primitives: &[Primitive],
+    mesh_primitives: usize,
+    materials: &[Material],
+    lights: &[scene::Light],
+) -> Result<(), MemoryError> {
+    let shines = |primitive: &&Primitive| {
+        max_component(materials[primitive.material as usize].emission) > 0.0
+    };
+    let mut emissive = primitives.iter().filter(shines).count() as u64;
+    let copied = scene.emissive_triangle_count();
+    let mut bytes = 0;
+    if (1..=MAX_INSTANCED_LIGHTS).contains(&copied) {
+        let all = (primitives.len() + mesh_primitives) as u64 + copied;
+        bytes = all * size_of::<Primitive>() as u64;
+        emissive += copied;
+    }
+    let texels = lights.iter().map(|light| match light {
+        scene::Light::Environment(picture) => picture.radiances.len() as u64,
+        _ => 0,
+    });
+    bytes += emissive * BYTES_PER_LIGHT + texels.max().unwrap_or(0) * BYTES_PER_TEXEL;
+    memory::check(bytes)
 }
 
 impl LightTables {

@@ -9,7 +9,8 @@
 //! | `film.high.R`, `.G`, `.B` | uint | upper half of the film's 64-bit sum |
 //! | `film.low.R`, `.G`, `.B` | uint | lower half of the film's 64-bit sum |
 //!
-//! A render with adaptive sampling stores additional channels, see [`PixelStats`], from which it can continue:
+//! A render with adaptive sampling, or of a crop, stores additional channels, see [`PixelStats`], from which it can
+//! continue:
 //!
 //! | channel | type | what |
 //! |---|---|---|
@@ -78,7 +79,7 @@ use crate::{
     film::picture::Picture,
     film::{FilmSums, film_hash, mean},
     inspect::aovs::Aovs,
-    render::stats::Stats,
+    render::{region::Region, stats::Stats},
     stages::gather,
 };
 
@@ -102,11 +103,19 @@ pub struct Identity {
     pub clamp_indirect: Option<f32>,
     /// Error target of adaptive sampling; `None` without it, if every pixel gets the same samples.
     pub goal: Option<ConvergenceGoal>,
+    /// The part of the picture that is rendered; `None` for all of it. Other pixels are black.
+    pub crop: Option<Region>,
     /// Program and version that took the samples; see [`SOFTWARE`].
     pub software: String,
 }
 
 impl Identity {
+    /// Returns whether parts of this render have statistics of each pixel, because pixels have different numbers of
+    /// samples.
+    fn has_pixel_stats(&self) -> bool {
+        self.goal.is_some() || self.crop.is_some()
+    }
+
     /// Describes the first difference in words, such as "has seed 1, not 2"; `None` if both are equal.
     pub fn difference(&self, other: &Identity) -> Option<String> {
         let ((width, height), (other_width, other_height)) = (self.size, other.size);
@@ -135,6 +144,15 @@ impl Identity {
                 "has clamp_indirect {}, not {}",
                 words(self.clamp_indirect),
                 words(other.clamp_indirect)
+            ))
+        } else if self.crop != other.crop {
+            let words = |crop: Option<Region>| {
+                crop.map_or("the whole image".to_owned(), |crop| format!("crop {crop}"))
+            };
+            Some(format!(
+                "has {}, not {}",
+                words(self.crop),
+                words(other.crop)
             ))
         } else if self.goal != other.goal {
             let words = |goal: Option<ConvergenceGoal>| {
@@ -248,6 +266,9 @@ impl Part {
         if let Some(goal) = identity.goal {
             return Err(format!("has noise {goal}, {STANDS_ALONE}"));
         }
+        if let Some(crop) = identity.crop {
+            return Err(format!("has crop {crop}, {STANDS_ALONE}"));
+        }
         let (sums, more) = (&self.film.sums, &other.film.sums);
         let fits = |(sum, &more): (&u64, &u64)| sum.checked_add(more).is_some();
         if !sums.par_iter().zip(more).all(fits) {
@@ -300,6 +321,23 @@ impl Part {
     }
 }
 
+/// Returns whether the statistics of a part agree with those of its pixels.
+fn match_each_other(stats: &Stats, pixel_stats: &PixelStats) -> bool {
+    let taken = || pixel_stats.sample_counts.iter().copied();
+    // Outside of a crop, pixels have no samples.
+    let least = taken().filter(|&count| count > 0 || stats.crop.is_none());
+    match &stats.noise {
+        Some(noise) => {
+            pixel_stats.hash() == noise.pixel_stats_hash
+                && least.min() == Some(stats.spp)
+                && taken().max() == Some(noise.max_samples)
+        }
+        None => {
+            least.min() == Some(stats.spp) && taken().map(u64::from).sum::<u64>() == stats.paths
+        }
+    }
+}
+
 impl PartFile {
     /// Converts the file's content to a part, if its picture and hash match its film. `path` is for error messages.
     ///
@@ -321,10 +359,8 @@ impl PartFile {
             );
             return Err(Error::damaged(path, &problem));
         }
-        if let (Some(pixel_stats), Some(noise)) = (&pixel_stats, &header.stats.noise)
-            && (pixel_stats.hash() != noise.pixel_stats_hash
-                || pixel_stats.sample_counts.iter().min() != Some(&header.stats.spp)
-                || pixel_stats.sample_counts.iter().max() != Some(&noise.max_samples))
+        if let Some(pixel_stats) = &pixel_stats
+            && !match_each_other(&header.stats, pixel_stats)
         {
             let problem = "its noise estimates do not match its statistics";
             return Err(Error::damaged(path, problem));
@@ -380,6 +416,10 @@ pub fn check_parts(parts: &[(PathBuf, PartHeader)], allow_gaps: bool) -> Result<
         }
         if let Some(goal) = header.identity.goal {
             let problem = format!("has noise {goal}, {STANDS_ALONE}; leave out the others");
+            return Err(refused(path, problem));
+        }
+        if let Some(crop) = header.identity.crop {
+            let problem = format!("has crop {crop}, {STANDS_ALONE}; leave out the others");
             return Err(refused(path, problem));
         }
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 pub use self::wave_times::{GroupBounce, WaveGroup, WaveTimes};
 pub use crate::backend::{MemoryStats, WaveStats};
 use crate::{
+    render::region::Region,
     scene::limits::DEFAULT_ROULETTE,
     stages::{
         Stage,
@@ -32,7 +33,10 @@ pub struct Stats {
     pub device: String,
     /// Width and height in pixels.
     pub size: [u32; 2],
-    /// Number of samples that every pixel has.
+    /// The part of the picture that is rendered, if not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crop: Option<Region>,
+    /// Number of samples that every rendered pixel has.
     pub spp: u32,
     /// Samples on the film as text, such as `0..64`; see [`Samples`](crate::render::part::Samples).
     pub sample_range: String,

@@ -61,6 +61,10 @@ fn main() {
             regions::a_region_has_the_film_of_the_whole_image,
         )
         .test(
+            "a_region_continues_from_its_checkpoint",
+            regions::a_region_continues_from_its_checkpoint,
+        )
+        .test(
             "different_images_have_different_hashes",
             cpu::different_images_have_different_hashes,
         )
@@ -115,6 +119,10 @@ fn main() {
         .gpu(
             "a_region_has_the_cpus_film_on_cuda",
             regions::a_region_has_the_cpus_film_on_cuda,
+        )
+        .gpu(
+            "a_region_continues_from_its_checkpoint_on_cuda",
+            regions::a_region_continues_from_its_checkpoint_on_cuda,
         )
         .gpu(
             "previews_match_the_cpus_on_cuda",
@@ -219,6 +227,12 @@ fn main() {
             gpus::several(),
             "a_region_has_the_cpus_film_on_several_gpus",
             regions::a_region_has_the_cpus_film_on_several_gpus,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "a_region_continues_from_its_checkpoint_on_several_gpus",
+            regions::a_region_continues_from_its_checkpoint_on_several_gpus,
         )
         .needs(
             "no two GPUs",

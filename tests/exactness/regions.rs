@@ -2,14 +2,17 @@
 //! other pixels of its tiles.
 
 use compaction::select::Strategy;
-use raysieve::render::{
-    part::{Part, Samples},
-    region::Region,
-    renderer::{BackendChoice, Renderer, Settings},
+use raysieve::{
+    render::{
+        part::{Packing, Part, PartFile, Portion, Samples},
+        region::Region,
+        renderer::{BackendChoice, Renderer, Settings},
+    },
+    scene::Scene,
 };
 
 use crate::{
-    adaptive::to_noise,
+    adaptive::{step, to_noise},
     common::{load, on_cpu, sized, start},
     gpus::on,
     harness::Gpu,
@@ -131,8 +134,75 @@ fn agrees(settings: &Settings) {
     assert!(rendered(renderer).film == whole.film);
 }
 
+/// Asserts that a region that is rendered in steps, each by a renderer that reads the file of the one before, has the
+/// film of the whole image, with all samples and to a noise.
+fn continues(settings: &Settings) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.exr");
+    let scene = sized(load("scenes/cornell.ron"), SIZE.0, SIZE.1, 40);
+    let begin: [fn(&Scene, &Settings) -> Renderer; 2] = [start, to_noise];
+    for (begin, covered) in begin.into_iter().zip([REGIONS[0], in_tiles(REGIONS[0])]) {
+        let whole = rendered(begin(&scene, &on_cpu()));
+        let mut files = 0;
+        let part = loop {
+            // A wave is no whole number of samples of the region.
+            let settings = Settings {
+                wave_size: Some(301),
+                threads: Some(1),
+                ..settings.clone()
+            };
+            let mut renderer = begin(&scene, &settings);
+            renderer.set_region(Some(REGIONS[0])).unwrap();
+            if files > 0 {
+                let read = Part::read(&path).unwrap();
+                assert_eq!(read.header.identity.crop, Some(REGIONS[0]));
+                renderer.resume(&read).unwrap();
+            }
+            let goes_on = step(&mut renderer);
+            let part = renderer.part().unwrap();
+            if !goes_on {
+                break part;
+            }
+            part.write(&path, Packing::Fast).unwrap();
+            files += 1;
+        };
+        assert!(files > 1, "{files} files");
+        assert_region(&part, &whole, covered, "in steps");
+        // It is a part of no other render.
+        let mut other = part.clone();
+        let refused = other.add(&part).unwrap_err();
+        assert!(refused.contains("stands alone"), "{refused}");
+        for region in [None, Some(REGIONS[2])] {
+            let mut renderer = begin(&scene, settings);
+            renderer.set_region(region).unwrap();
+            let refused = renderer.resume(&part).unwrap_err().to_string();
+            assert!(refused.contains("crop 3,5,7x4"), "{refused}");
+        }
+        let mut renderer = begin(&scene, settings);
+        let file = PartFile::read(&path).unwrap();
+        let refused = file.verify(&mut renderer, Portion::Whole, |_| ());
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("only crop 3,5,7x4"), "{refused}");
+    }
+}
+
 pub(crate) fn a_region_has_the_film_of_the_whole_image() {
     agrees(&on_cpu());
+}
+
+pub(crate) fn a_region_continues_from_its_checkpoint() {
+    continues(&on_cpu());
+}
+
+pub(crate) fn a_region_continues_from_its_checkpoint_on_cuda(_: &Gpu) {
+    continues(&Settings {
+        backend: BackendChoice::Cuda(0),
+        ..Settings::default()
+    });
+}
+
+pub(crate) fn a_region_continues_from_its_checkpoint_on_several_gpus(&count: &usize) {
+    continues(&on(&(0..count).collect::<Vec<_>>(), None));
 }
 
 pub(crate) fn a_region_has_the_cpus_film_on_cuda(_: &Gpu) {

@@ -208,6 +208,7 @@ impl Plan {
             roulette: self.roulette,
             clamp_indirect: self.clamp_indirect,
             goal: None,
+            crop: None,
             software: self.software.clone(),
         }
     }

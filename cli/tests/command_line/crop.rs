@@ -12,6 +12,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         region_has_the_pixels_of_the_whole_image,
+        region_continues_from_its_checkpoint,
         unusable_region_is_refused,
     );
 }
@@ -93,6 +94,27 @@ fn region_has_the_pixels_of_the_whole_image() {
     }
 }
 
+/// Renders half of the samples, then all of them from the checkpoint.
+fn region_continues_from_its_checkpoint() {
+    let folder = folder();
+    let folder = folder.path();
+    let crop = ["--crop", "5,7,20x9"];
+    let saved = ["--checkpoint", "saved.exr", "--stats", "stats.json"];
+    let render = |samples: &str, image: &str, more: &[&str]| {
+        let arguments = [&crop[..], &["--spp", samples, "-o", image], more].concat();
+        assert_done(&small_render(folder, &arguments));
+    };
+    render("4", "at_once.exr", &[]);
+    render("2", "half.exr", &saved);
+    render("4", "all.exr", &saved);
+    assert_eq!(statistics(&folder.join("stats.json"))["paths"], 20 * 9 * 4);
+    let [all, at_once] = ["all.exr", "at_once.exr"].map(|name| linear(&folder.join(name)));
+    assert!(all.pixels == at_once.pixels);
+    // The checkpoint is no part of an image.
+    let verified = crate::run(folder, ["verify", "saved.exr"]);
+    assert_refused(&verified, 2, &["crop 5,7,20x9"]);
+}
+
 fn unusable_region_is_refused() {
     let folder = folder();
     let wrong: &[(&[&str], &[&str])] = &[
@@ -119,6 +141,10 @@ fn unusable_region_is_refused() {
         (
             &["--crop", "0,0,4x4", "-o", "a.exr", "--layers", "denoised"],
             &["denoised", "--crop"],
+        ),
+        (
+            &["--crop", "0,0,4x4", "-o", "a.exr", "--checkpoint", "a.exr"],
+            &["--crop", "a.exr", "name another checkpoint"],
         ),
     ];
     for (arguments, expected) in wrong {

@@ -100,6 +100,7 @@ fn under_any_limit_the_program_works_or_refuses_in_one_line() {
         format!("'{}' {small}", scene("cornell.ron").display()),
         format!("'{}' {small} --threads 12", scene("cornell.ron").display()),
         format!("'{}' {small}", models.join("strip_draco.glb").display()),
+        format!("'{}' {small}", scene("gltf_model.ron").display()),
         format!("instances.ron {small}"),
         format!(
             "merge {} {} -o a.png",

@@ -71,7 +71,11 @@ impl PartFile {
         let reader = open(path)?;
         let header = checked_header(path, &reader)?;
         let (width, height) = header.identity.size;
-        let bytes = BYTES_PER_PIXEL + header.identity.goal.map_or(0, |_| MORE_BYTES_PER_PIXEL);
+        let more = match header.identity.has_pixel_stats() {
+            true => MORE_BYTES_PER_PIXEL,
+            false => 0,
+        };
+        let bytes = BYTES_PER_PIXEL + more;
         let pixels = u64::from(width) * u64::from(height);
         memory::check(pixels * bytes + u64::from(width) * BAND_BYTES)
             .map_err(|error| refused(path, error.to_string()))?;
@@ -284,7 +288,7 @@ fn understood(
         return None;
     }
     let mut expected = CHANNELS.to_vec();
-    if goal.is_some() {
+    if goal.is_some() || stats.crop.is_some() {
         expected.extend(PIXEL_STATS_CHANNELS);
         // Files store channels in alphabetical order.
         expected.sort_unstable_by_key(|&(name, _)| name);
@@ -297,6 +301,9 @@ fn understood(
     let Vec2(width, height) = exr_header.layer_size;
     let size = (u32::try_from(width).ok()?, u32::try_from(height).ok()?);
     crate::scene::limits::check_sides(size).ok()?;
+    if stats.crop.is_some_and(|crop| !crop.is_inside(size)) {
+        return None;
+    }
     let pixel_count = size.0 * size.1;
     let identity = Identity {
         scene_hash: scene_hash.clone(),
@@ -306,6 +313,7 @@ fn understood(
         roulette: stats.roulette,
         clamp_indirect: stats.clamp_indirect,
         goal,
+        crop: stats.crop,
         software,
     };
     let samples = Samples::parse(sample_range, pixel_count)?;
@@ -408,7 +416,7 @@ fn content<R: Read + Seek>(
     let pixel_count = header.identity.pixel_count() as usize;
     let names = CHANNELS.map(|(name, _)| name);
     let pixel_stats_names = PIXEL_STATS_CHANNELS.map(|(name, _)| name);
-    let has_pixel_stats = header.identity.goal.is_some();
+    let has_pixel_stats = header.identity.has_pixel_stats();
     let too_large = Error::memory((width, height));
     let picture = Picture {
         width,

@@ -59,6 +59,11 @@ impl PartFile {
             setting: "verify".to_owned(),
             problem,
         };
+        if let Some(crop) = identity.crop {
+            return Err(refused(format!(
+                "the image has only crop {crop}; verify one of the whole image"
+            )));
+        }
         // Another program version may still give the same bits, and the noise target is taken from the picture.
         let own = super::Identity {
             software: identity.software.clone(),

@@ -157,13 +157,23 @@ impl Renderer {
         self.record_counts(begun)
     }
 
-    /// Continues adaptive sampling from a part whose film is set.
+    /// Continues adaptive sampling, or the render of a region, from a part whose film is set.
     pub(super) fn resume_rounds(&mut self, part: &Part) -> Result<(), Error> {
-        let (Some(pixel_stats), Some(noise)) = (&part.pixel_stats, &part.header.stats.noise) else {
+        let Some(pixel_stats) = &part.pixel_stats else {
             return Ok(());
         };
-        let list = pixel_stats.unfinished(&self.list());
-        let rounds = self.first_round().resumed(noise.round, pixel_stats);
+        let (list, rounds) = (self.list(), self.first_round());
+        let (list, rounds) = match &part.header.stats.noise {
+            Some(noise) => (
+                pixel_stats.unfinished(&list),
+                rounds.resumed(noise.round, pixel_stats, &list),
+            ),
+            None => {
+                let mut rounds = rounds;
+                rounds.set_done(part.header.stats.paths);
+                (list, rounds)
+            }
+        };
         let begun = self
             .backend
             .begin_adaptive(&rounds, &list, Some(pixel_stats));
@@ -190,16 +200,19 @@ impl Renderer {
     }
 
     /// Checks that no pixel of a part has more samples than the maximum per pixel of this render, so that adaptive
-    /// sampling can continue from the part. Parts without adaptive sampling pass. The error is the reason, as text.
+    /// sampling, or the render of a region, can continue from the part. The error is the reason, as text.
     pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {
-        match &header.stats.noise {
-            Some(noise) if noise.max_samples > self.limit() => Err(format!(
-                "has pixels with {} samples, more than {}",
-                noise.max_samples,
+        let max_samples = match &header.stats.noise {
+            Some(noise) => u64::from(noise.max_samples),
+            None => header.stats.paths.div_ceil(self.list().len() as u64),
+        };
+        if max_samples > u64::from(self.limit()) {
+            return Err(format!(
+                "has pixels with {max_samples} samples, more than {}",
                 self.limit()
-            )),
-            _ => Ok(()),
+            ));
         }
+        Ok(())
     }
 
     /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete

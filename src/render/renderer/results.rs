@@ -130,6 +130,7 @@ impl Renderer {
             roulette: self.stats.roulette,
             clamp_indirect: self.stats.clamp_indirect,
             goal: self.goal,
+            crop: self.region,
             software: SOFTWARE.to_owned(),
         }
     }

@@ -20,6 +20,7 @@ impl Renderer {
         self.done = self.range.start;
         self.elapsed = Duration::ZERO;
         self.stats.size = [width, height];
+        self.stats.crop = self.region;
         self.stats.clear();
         let was_adaptive = self.reset_rounds();
         self.forget_safe_copy();
@@ -171,7 +172,7 @@ impl Renderer {
         if let Some(difference) = header.identity.difference(&self.identity()) {
             return Err(difference);
         }
-        if self.goal.is_some() {
+        if self.goal.is_some() || self.region.is_some() {
             return self.check_rounds(header);
         }
         match header.samples.ranges() {
