@@ -171,6 +171,13 @@ fn guides_name_files_that_exist() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/using.md",
+        "docs/tour.md",
+        "docs/models.md",
+        "docs/animation.md",
+        "docs/images.md",
+        "docs/window.md",
+        "docs/page.md",
+        "docs/decisions.md",
         "docs/internals.md",
         "docs/foreign-scenes.md",
     ];
