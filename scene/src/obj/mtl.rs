@@ -1,6 +1,6 @@
 //! Reads MTL material libraries of OBJ files and maps their materials to surfaces and textures.
 //!
-//! `docs/decisions.md` says why this is not a library.
+//! `docs/experiments/081-libraries-for-files.md` says why this is not a library.
 
 use std::{
     collections::HashSet,

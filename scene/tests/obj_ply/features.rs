@@ -1,4 +1,4 @@
-//! Features of real OBJ files that other readers reject or lose: see `docs/decisions.md`.
+//! Features of real OBJ files that other readers reject or lose: see `docs/experiments/081-libraries-for-files.md`.
 
 use std::{fs, path::Path};
 
