@@ -88,7 +88,8 @@ fn extended_materials_reflect_no_more_light_than_arrives() {
     }
 }
 
-/// Anisotropic metals and glass lose the light that scatters several times. docs/experiments/083-light-that-materials-lose.md says how much that is.
+/// Anisotropic metals and glass lose the light that scatters several times.
+/// `docs/experiments/083-light-that-materials-lose.md` says how much that is.
 #[test]
 fn anisotropic_metals_and_glass_lose_a_known_part_of_the_light() {
     for (alphas, metal, glass) in [

@@ -137,7 +137,7 @@ fn white_sheen_over_white_materials_is_invisible() {
 }
 
 /// The diffuse base below a film keeps its hue, as `KHR_materials_iridescence` demands. It receives what the strongest
-/// channel of the film lets pass, so that the other channels lose light. `docs/experiments/083-*` has the figures.
+/// channel of the film lets pass, so that the other channels lose light. `docs/experiments/083-light-that-materials-lose.md` has them.
 #[test]
 fn films_on_white_plastic_lose_the_light_of_the_weaker_channels() {
     for (film, least) in [("", 0.96), ("iridescence_ior: 1.8,", 0.91)] {

@@ -1,6 +1,7 @@
 //! A reader of Wavefront OBJ text. It reports one statement at a time and ignores group names.
 //!
-//! `docs/experiments/081-libraries-for-files.md` names the real files that `tobj`, `ufbx`, `obj-rs` and `wobj` reject or read wrongly.
+//! `docs/experiments/081-libraries-for-files.md` names the real files that `tobj`, `ufbx`, `obj-rs` and `wobj`
+//! reject or read wrongly.
 
 use std::{io::BufRead, mem};
 
