@@ -59,7 +59,8 @@ shared! {
 shared! {
     /// A round of adaptive sampling and the parameters of its convergence test.
     pub struct ConvergenceTest {
-        /// Relative error at which a pixel counts as converged.
+        /// Goal: a pixel counts as converged if its relative error and that of its tile are at most this, see
+        /// [`converged_rounds`].
         pub noise: f32,
         /// Radiance, summed over the three channels, that is added to a pixel's brightness so that dark pixels
         /// converge.

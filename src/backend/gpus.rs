@@ -120,8 +120,12 @@ impl Gpus {
     }
 
     /// Assigns (pixel, sample) pairs to the GPUs until none are left, or until `enough` returns `true` for the number
-    /// of the first pair that is not assigned. When it returns, the samples of the assigned pairs are on the film of a
-    /// GPU, or still being traced.
+    /// of the first pair that is not assigned. GPUs that fail leave the render, and the others render their lost pairs
+    /// again. Also continues the periodic copy of the sum to the host. When it returns, the samples of the assigned
+    /// pairs are on the film of a GPU, on the sum, or still being traced.
+    ///
+    /// # Errors
+    /// All GPUs have failed.
     pub(super) fn advance(
         &mut self,
         spans: &Spans,
@@ -130,9 +134,9 @@ impl Gpus {
         self.check()?;
         self.plan = Some(spans.plan);
         self.render(spans, enough);
-        self.make_good()?;
+        self.rerender_lost()?;
         self.done = spans.next.load(Relaxed).min(spans.end);
-        self.keep_up()
+        self.continue_safe_copy()
     }
 
     /// Has all working GPUs trace the pairs that the scheduler assigns to them.
@@ -302,7 +306,7 @@ impl Gpus {
             done,
             round: None,
         };
-        self.settle()?;
+        self.drop_failed()?;
         self.check()?;
         let home = self.sum.home;
         let film = self.safe.film.as_deref();
@@ -313,7 +317,7 @@ impl Gpus {
         } else {
             self.move_sum(home);
         }
-        self.make_good()
+        self.rerender_lost()
     }
 
     /// Does the work with every GPU's wave.
@@ -341,7 +345,7 @@ impl Gpus {
                 worker.attempt(|_| Err(error));
             }
         }
-        self.make_good()
+        self.rerender_lost()
     }
 }
 

@@ -77,7 +77,8 @@ pub fn samples_of(pixel: u32, pixel_count: u32, done: u64) -> u32 {
 /// A copy of a film: its sums and the number of rejected samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilmSums {
-    /// Fixed-point sums, three channels per pixel, in row-major order from the top.
+    /// Fixed-point sums, three channels per pixel, in row-major order from the top. Unsigned, because the film rejects
+    /// negative samples.
     pub sums: Vec<u64>,
     /// Number of samples that the film rejected, see [`is_valid_sample`].
     pub rejected: u64,

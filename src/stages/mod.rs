@@ -79,7 +79,8 @@ pub enum Stage {
     Shadow,
     /// Addition of the samples to the film.
     Accumulate,
-    /// All of the above in one kernel, for comparison; see [`megakernel()`].
+    /// Whole paths in one kernel, from the camera to the film, without a queue and its compaction; see
+    /// [`megakernel()`].
     Megakernel,
 }
 

@@ -47,9 +47,9 @@ fn command_names() -> String {
 /// Joins the lines of a message of clap into one line. Omits the prefix `error:`, the usage section and irrelevant
 /// tips, and appends a reference to `raysieve --help`.
 fn one_line(message: &str) -> String {
-    let said = message.strip_prefix("error: ").unwrap_or(message);
+    let message = message.strip_prefix("error: ").unwrap_or(message);
     let mut line = String::new();
-    for part in said.lines().map(str::trim) {
+    for part in message.lines().map(str::trim) {
         if part.starts_with("Usage:") {
             break;
         }

@@ -150,13 +150,13 @@ impl Submission<'_> {
 /// [`Error::Farm`] if sbatch is missing, fails, or prints no job ID.
 fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
     let words = [&["sbatch", "--parsable"], words].concat();
-    let said = run(&words, Some(folder))?;
+    let output = run(&words, Some(folder))?;
     // With several clusters, the output is `ID;CLUSTER`.
-    let job = said.trim().split(';').next().unwrap_or_default();
+    let job = output.trim().split(';').next().unwrap_or_default();
     if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Error::Farm {
             what: words.join(" "),
-            problem: format!("printed {:?}, which is not a job ID", said.trim()),
+            problem: format!("printed {:?}, which is not a job ID", output.trim()),
         });
     }
     Ok(job.to_owned())
@@ -221,12 +221,12 @@ impl Queue {
             &list,
             "--format=%F|%K|%T",
         ];
-        let said = match run(&words, None) {
-            Ok(said) => said,
+        let output = match run(&words, None) {
+            Ok(output) => output,
             Err(Error::Farm { problem, .. }) if problem.contains("Invalid job id") => String::new(),
             Err(error) => return Err(error),
         };
-        let tasks = said.lines().filter_map(|line| {
+        let tasks = output.lines().filter_map(|line| {
             let mut words = line.trim().split('|');
             let (job, task, state) = (words.next()?, words.next()?, words.next()?);
             Some(((job.to_owned(), task.parse().ok()), Task::of(state)))
@@ -350,18 +350,21 @@ fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&stderr);
-    let cause = last_cause(program, &said).unwrap_or_else(|| status.to_string());
-    Err(failed(match remedy(program, &said) {
+    let output = String::from_utf8_lossy(&stderr);
+    let cause = last_cause(program, &output).unwrap_or_else(|| status.to_string());
+    Err(failed(match remedy(program, &output) {
         Some(remedy) => format!("{cause}; {remedy}"),
         None => cause,
     }))
 }
 
-/// Returns the cause in the last line of `said` that is not blank, without prefixes such as `sbatch: error: `. `said`
-/// is the standard error of a program of Slurm. Returns `None` if all lines are blank.
-fn last_cause(program: &str, said: &str) -> Option<String> {
-    let line = said.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+/// Returns the cause in the last line of `output` that is not blank, without prefixes such as `sbatch: error: `.
+/// `output` is the standard error of a program of Slurm. Returns `None` if all lines are blank.
+fn last_cause(program: &str, output: &str) -> Option<String> {
+    let line = output
+        .lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())?;
     let prefixes = [
         program,
         "error",
@@ -378,10 +381,10 @@ fn last_cause(program: &str, said: &str) -> Option<String> {
     Some(cause.replace(char::is_control, " "))
 }
 
-/// Returns what a user can do about an error of Slurm. `said` is the standard error of the program. Returns `None` for
-/// an unknown error of a program other than sbatch.
-fn remedy(program: &str, said: &str) -> Option<&'static str> {
-    let said = said.to_lowercase();
+/// Returns what a user can do about an error of Slurm. `output` is the standard error of the program. Returns `None`
+/// for an unknown error of a program other than sbatch.
+fn remedy(program: &str, output: &str) -> Option<&'static str> {
+    let output = output.to_lowercase();
     let remedies = [
         (
             &[
@@ -408,7 +411,7 @@ fn remedy(program: &str, said: &str) -> Option<&'static str> {
     ];
     let known = remedies
         .into_iter()
-        .find(|(texts, _)| texts.iter().any(|text| said.contains(text)));
+        .find(|(texts, _)| texts.iter().any(|text| output.contains(text)));
     known.map(|(_, remedy)| remedy).or((program == "sbatch")
         .then_some("correct the options of the jobs, or print the scripts with --dry-run"))
 }

@@ -222,11 +222,11 @@ fn parse(text: &[u8]) -> Result<Root, String> {
             return format!("is glTF version 1, expected 2; {CONVERT}");
         }
         let (line, column) = (error.line(), error.column());
-        let said = error.to_string();
-        let said = said.split(" at line ").next().unwrap_or_default();
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
         format!(
             "is not a valid glTF file: its JSON is wrong at line {line}, column {column}: {}",
-            sentence(said)
+            sentence(message)
         )
     })
 }

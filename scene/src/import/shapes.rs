@@ -257,7 +257,8 @@ fn around(phi: f64) -> (f64, f64) {
 }
 
 impl ModelMesh {
-    /// Turns the front of the mesh to its back.
+    /// Exchanges front and back of the mesh: reverses the winding of all triangles, and negates the normals if there
+    /// are any. Tangents stay.
     pub(crate) fn flip(&mut self) {
         self.triangles
             .iter_mut()

@@ -159,7 +159,7 @@ impl Grouped {
         Ok(Grouped { pairs, starts })
     }
 
-    /// Returns the pairs of a vertex.
+    /// Returns the pairs of a vertex in ascending order, each as one number; [`pair`] separates it.
     fn of(&self, vertex: usize) -> &[u64] {
         &self.pairs[self.starts[vertex]..self.starts[vertex + 1]]
     }

@@ -426,8 +426,8 @@ impl ModelMesh {
         materials
     }
 
-    /// Moves triangles and vertex attributes into a mesh of the scene that has these materials (scene indices).
-    /// Afterwards they are empty here, and only `triangle_materials`, `bounds` and other indices remain.
+    /// Moves triangles and vertex attributes except colors into a mesh of the scene that has these materials (scene
+    /// indices). Afterwards they are empty or `None` here, and all other fields remain.
     pub(crate) fn take(&mut self, materials: Vec<u32>) -> Mesh {
         Mesh {
             positions: take(&mut self.positions),

@@ -37,7 +37,7 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// Index into [`Scene::materials`] for each triangle, or a single index for all triangles.
     pub materials: Vec<u32>,
-    /// Unit shading normal of each vertex; empty for flat shading.
+    /// Unit shading normal of each vertex in mesh coordinates; empty for flat shading.
     pub normals: Vec<Vec3>,
     /// Texture coordinates of each vertex, or empty; (0, 0) is the upper left corner of an image.
     pub uvs: Vec<[f32; 2]>,

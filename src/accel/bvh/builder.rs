@@ -102,13 +102,13 @@ pub(crate) fn build_from(source: &Source, effort: Effort, stack_size: u32) -> Op
 /// Returns the maximum number of stack entries: one for each node on the path with child nodes left to visit.
 fn max_stack_height(nodes: &[Node]) -> u32 {
     let mut max_height = 0;
-    let mut ways = vec![(0, 0)];
-    while let Some((index, waiting)) = ways.pop() {
+    let mut to_visit = vec![(0, 0)];
+    while let Some((index, waiting)) = to_visit.pop() {
         max_height = max_height.max(waiting);
         let node: &Node = &nodes[index];
         let children = (node.exponents >> 24).count_ones();
         let waiting = waiting + u32::from(children > 1);
-        ways.extend((0..children).map(|child| ((node.child_base + child) as usize, waiting)));
+        to_visit.extend((0..children).map(|child| ((node.child_base + child) as usize, waiting)));
     }
     max_height
 }

@@ -128,7 +128,8 @@ impl SimdScene {
         self.each::<Occluded>(primitives, rays, ray_indices, report);
     }
 
-    /// Runs a query for the rays at these indices, with the vectors of the scene's form.
+    /// Runs a query for the rays at these indices, with the vectors of the scene's form. Calls `report` with the index
+    /// and the result of each ray, in any order.
     #[inline(always)]
     fn each<Q: Search>(
         &self,

@@ -103,9 +103,9 @@ impl MeshRoot<'_> {
 
 /// Returns the indices of the primitives below a node, which are adjacent. `first` is as for [`MeshRoot::new`].
 fn primitives_below(nodes: &[Node], node: usize, first: usize) -> Range<u32> {
-    let mut ways = vec![node];
+    let mut to_visit = vec![node];
     let (mut begin, mut end) = (u32::MAX, 0);
-    while let Some(node) = ways.pop() {
+    while let Some(node) = to_visit.pop() {
         let node = &nodes[node];
         let imask = node.exponents >> 24;
         for slot in (0..8).filter(|slot| imask >> slot & 1 == 0) {
@@ -117,7 +117,7 @@ fn primitives_below(nodes: &[Node], node: usize, first: usize) -> Range<u32> {
             }
         }
         let child_nodes = node.child_base as usize - first..;
-        ways.extend(child_nodes.take(imask.count_ones() as usize));
+        to_visit.extend(child_nodes.take(imask.count_ones() as usize));
     }
     begin.min(end)..end
 }

@@ -24,12 +24,13 @@ use crate::{
 const PROPAGATION: Duration = Duration::from_millis(100);
 
 impl Gpus {
-    /// Takes failed GPUs out of the render and has the others render the pairs that were lost with them.
+    /// Takes failed GPUs out of the render, and has the others render the pairs that were lost with them, until no
+    /// further GPU fails.
     ///
     /// # Errors
     /// All GPUs have failed.
-    pub(super) fn make_good(&mut self) -> Result<(), Error> {
-        while self.settle()?
+    pub(super) fn rerender_lost(&mut self) -> Result<(), Error> {
+        while self.drop_failed()?
             && let Some(plan) = self.plan
         {
             let spans = Spans {
@@ -46,7 +47,7 @@ impl Gpus {
     ///
     /// # Errors
     /// All GPUs have failed.
-    pub(super) fn settle(&mut self) -> Result<bool, Error> {
+    pub(super) fn drop_failed(&mut self) -> Result<bool, Error> {
         while let Some(first) = self.first_failed() {
             let Some(next) = self.first_working() else {
                 return Err(self.fail_all());
@@ -70,7 +71,7 @@ impl Gpus {
         Ok(!of(&mut self.lost).is_empty())
     }
 
-    /// Returns the number of the worker that failed first among those that `settle` has not taken out yet.
+    /// Returns the number of the worker that failed first among those that `drop_failed` has not taken out yet.
     fn first_failed(&mut self) -> Option<usize> {
         let workers = self.workers.iter_mut().map(of);
         let failed = workers.filter_map(|worker| Some((worker.failed_at()?, worker.number)));

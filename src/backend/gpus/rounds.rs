@@ -81,7 +81,7 @@ impl Gpus {
         }
         ready?;
         self.send_list();
-        self.make_good()
+        self.rerender_lost()
     }
 
     /// See [`Backend::end_adaptive`](super::super::Backend::end_adaptive).

@@ -117,7 +117,7 @@ impl Gpus {
     /// All GPUs have failed.
     pub(super) fn gather(&mut self) -> Result<(), Error> {
         loop {
-            self.make_good()?;
+            self.rerender_lost()?;
             self.check()?;
             self.post_report();
             self.arrive();
@@ -140,7 +140,7 @@ impl Gpus {
     }
 
     /// Starts, continues or finishes the periodic copy of the sum to the host, without waiting for a wave.
-    pub(super) fn keep_up(&mut self) -> Result<(), Error> {
+    pub(super) fn continue_safe_copy(&mut self) -> Result<(), Error> {
         if let Some(done) = self.leaving {
             if self.has_arrived() {
                 self.arrive();
@@ -159,7 +159,7 @@ impl Gpus {
         } else {
             self.take_kept();
         }
-        self.make_good()
+        self.rerender_lost()
     }
 
     /// Returns the minimum time between two copies of the sum to the host: that of the settings, or else one that

@@ -30,7 +30,7 @@ pub(super) struct Worker {
 pub(super) enum State {
     /// The GPU has not failed.
     Working,
-    /// The GPU failed with this error at this time, and `Gpus::settle` has not handled that yet.
+    /// The GPU failed with this error at this time, and `Gpus::drop_failed` has not handled that yet.
     Failed(Error, Instant),
     /// The GPU failed and is out of the render.
     Dropped,
@@ -62,7 +62,7 @@ impl Worker {
         matches!(self.state, State::Working)
     }
 
-    /// Returns the time of a failure that `Gpus::settle` has not handled yet.
+    /// Returns the time of a failure that `Gpus::drop_failed` has not handled yet.
     pub(super) fn failed_at(&self) -> Option<Instant> {
         match self.state {
             State::Failed(_, at) => Some(at),

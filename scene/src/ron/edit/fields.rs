@@ -88,10 +88,10 @@ pub(super) fn with_fields(
     })
 }
 
-/// The place of a part's definition in a scene's text.
+/// The definition of a part in a scene's text. Numbers count from 0 in the order of the text.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Number of the material in the file.
+    /// Number of the entry of `materials`.
     Material(usize),
     /// Number of the entry of `lights`.
     Light(usize),

@@ -116,13 +116,13 @@ impl Builder {
 /// Returns the number of nodes on the longest way from the root of a tree to a leaf.
 fn depth(tree: &Bvh2) -> usize {
     let mut deepest = 0;
-    let mut ways = vec![(0, 1)];
-    while let Some((number, depth)) = ways.pop() {
+    let mut to_visit = vec![(0, 1)];
+    while let Some((number, depth)) = to_visit.pop() {
         let node = &tree.nodes[number as usize];
         if node.is_leaf() {
             deepest = deepest.max(depth);
         } else {
-            ways.extend([
+            to_visit.extend([
                 (node.first_index, depth + 1),
                 (node.first_index + 1, depth + 1),
             ]);

@@ -163,7 +163,7 @@ pub(crate) struct Binary<'a> {
     /// Number of places in use.
     used: usize,
     /// Nodes to copy, each with the parent and the side of the reference to it, unless it is a root.
-    ways: Vec<(u32, Option<(usize, usize)>)>,
+    to_visit: Vec<(u32, Option<(usize, usize)>)>,
     /// Costs of subtrees whose parents wait for them.
     costs: Vec<Costs>,
 }
@@ -180,7 +180,7 @@ impl<'a> Binary<'a> {
             inner_nodes,
             first,
             used: 0,
-            ways: Vec::new(),
+            to_visit: Vec::new(),
             costs: Vec::new(),
         }
     }
@@ -197,16 +197,16 @@ impl<'a> Binary<'a> {
         let start = self.used;
         let index = |node: u32| tree.primitive_indices[node as usize];
         let mut copy = BinaryRef::default();
-        self.ways.push((root, None));
-        while let Some((number, parent)) = self.ways.pop() {
+        self.to_visit.push((root, None));
+        while let Some((number, parent)) = self.to_visit.pop() {
             let node = &tree.nodes[number as usize];
             let here = if node.is_leaf() {
                 // Replaced by the reference to the primitive when its costs are known.
                 BinaryRef::primitive(index(node.first_index))
             } else {
                 let place = self.used;
-                self.ways.push((node.first_index + 1, Some((place, 1))));
-                self.ways.push((node.first_index, Some((place, 0))));
+                self.to_visit.push((node.first_index + 1, Some((place, 1))));
+                self.to_visit.push((node.first_index, Some((place, 0))));
                 self.inner_nodes[place] = InnerNode {
                     low: node.aabb().min.into(),
                     high: node.aabb().max.into(),
@@ -392,8 +392,8 @@ impl Forest<'_> {
         };
         grown.nodes.push(Node::default());
         let (mut gathered, mut children) = (Vec::with_capacity(8), Vec::with_capacity(8));
-        let mut ways = vec![(root, 0)];
-        while let Some((at, place)) = ways.pop() {
+        let mut to_visit = vec![(root, 0)];
+        while let Some((at, place)) = to_visit.pop() {
             // The root is a node of the tree even if it holds a single instance.
             if place > 0
                 && let Some(instance) = self.instance(at)
@@ -422,10 +422,10 @@ impl Forest<'_> {
             let node = self.node(bounds, &children, &slots, &mut grown);
             let first = grown.nodes.len();
             let inner = slots.into_iter().flatten().map(|child| children[child].at);
-            let waiting = ways.len();
-            ways.extend(inner.filter(|&at| !self.is_leaf(at)).zip(first..));
-            let end = first + ways.len() - waiting;
-            ways[waiting..].reverse();
+            let waiting = to_visit.len();
+            to_visit.extend(inner.filter(|&at| !self.is_leaf(at)).zip(first..));
+            let end = first + to_visit.len() - waiting;
+            to_visit[waiting..].reverse();
             grown.nodes[place] = node;
             grown.nodes.resize(end, Node::default());
         }

@@ -59,8 +59,8 @@ impl<S: Lanes> WideTree<S> {
         let mut packets = Vec::new();
         let mut children = Vec::with_capacity(MAX_LANES);
         // Nodes whose children are still missing, with the number of stack entries on the way there.
-        let mut ways = vec![(0, 0)];
-        while let Some((node, waiting)) = ways.pop() {
+        let mut to_visit = vec![(0, 0)];
+        while let Some((node, waiting)) = to_visit.pop() {
             children.clear();
             binary.share_out(nodes[node].part, binary.lanes, &mut children);
             let waiting: usize = waiting + children.len();
@@ -74,7 +74,7 @@ impl<S: Lanes> WideTree<S> {
                 if binary.is_packet(part) {
                     packets.push(part);
                 } else {
-                    ways.push((nodes.len(), waiting));
+                    to_visit.push((nodes.len(), waiting));
                     nodes.push(planned(part));
                 }
             }

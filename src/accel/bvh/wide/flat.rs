@@ -16,8 +16,8 @@ use crate::{
 pub(super) struct Flat {
     /// Positions of the triangles' vertices, without duplicates.
     vertices: Vec<[f32; 3]>,
-    /// The primitives.
-    things: Vec<ListItem>,
+    /// The primitives in the order of the scene; pairs of triangles are one item.
+    items: Vec<ListItem>,
 }
 
 /// An entry of the list, which holds one or two primitives.
@@ -70,7 +70,7 @@ pub(super) struct Corner<S: Lanes>([SimdF32<S>; 3]);
 impl Flat {
     /// Returns the memory of the list in bytes.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.vertices[..]) + size_of_val(&self.things[..])
+        size_of_val(&self.vertices[..]) + size_of_val(&self.items[..])
     }
 
     /// Builds the list. `None` if there are primitives other than triangles and spheres.
@@ -79,7 +79,7 @@ impl Flat {
         ordered.sort_by_key(|(_, primitive)| primitive.number);
         let mut vertices = Vec::new();
         let mut numbers = HashMap::new();
-        let mut things = Vec::with_capacity(ordered.len());
+        let mut items = Vec::with_capacity(ordered.len());
         for (position, primitive) in ordered {
             let &Primitive { a, b, c, .. } = primitive;
             match primitive.kind_bits & !PAIRED {
@@ -92,16 +92,16 @@ impl Flat {
                         })
                     });
                     let triangle = Triangle { corners, position };
-                    match things.last_mut() {
+                    match items.last_mut() {
                         Some(ListItem::Triangle(last)) if last.has_edge_with(&triangle) => {
                             let pair = ListItem::Pair([*last, triangle]);
-                            things.pop();
-                            things.push(pair);
+                            items.pop();
+                            items.push(pair);
                         }
-                        _ => things.push(ListItem::Triangle(triangle)),
+                        _ => items.push(ListItem::Triangle(triangle)),
                     }
                 }
-                SPHERE => things.push(ListItem::Sphere {
+                SPHERE => items.push(ListItem::Sphere {
                     center: a.to_array(),
                     radius: b.x,
                     position,
@@ -109,7 +109,7 @@ impl Flat {
                 _ => return None,
             }
         }
-        Some(Flat { vertices, things })
+        Some(Flat { vertices, items })
     }
 
     /// Returns scratch memory for queries, one entry per vertex.
@@ -200,8 +200,8 @@ impl Flat {
         for (corner, vertex) in corners.iter_mut().zip(&self.vertices) {
             corner.0 = block.corner(vertex);
         }
-        for thing in &self.things {
-            let triangles = match thing {
+        for item in &self.items {
+            let triangles = match item {
                 ListItem::Triangle(triangle) => std::slice::from_ref(triangle),
                 ListItem::Pair(pair) => {
                     let vertices = [pair[0].vertices(corners), pair[1].vertices(corners)];

@@ -175,6 +175,7 @@ impl Search for Occluded {
 
 impl<S: Lanes> WideTree<S> {
     /// Runs a query for the rays at these indices: consecutive coherent rays as a beam, all others singly.
+    /// Calls `report` with the index and the result of each ray, in any order.
     #[inline(always)]
     pub(super) fn each<Q: Search>(
         &self,
@@ -241,7 +242,8 @@ impl<S: Lanes> WideTree<S> {
 }
 
 impl Flat {
-    /// Runs a query for the rays at these indices, in any order.
+    /// Runs a query for the rays at these indices. Calls `report` with the index and the result of each ray, in any
+    /// order.
     #[inline(always)]
     pub(super) fn each<Q: Search, S: Lanes>(
         &self,

@@ -223,12 +223,12 @@ impl SplitTree<'_> {
         // All nodes with more than a limited number of primitives, and the largest subtrees with fewer, in depth-first
         // order. The subtrees are split in parallel.
         let mut visited = Vec::new();
-        let mut ways: Vec<usize> = (0..counts.len().min(1)).collect();
-        while let Some(node) = ways.pop() {
+        let mut to_visit: Vec<usize> = (0..counts.len().min(1)).collect();
+        while let Some(node) = to_visit.pop() {
             visited.push(node);
             if counts[node] > MAX_TASK_PRIMITIVES {
                 let children = nodes.children(node).rev();
-                ways.extend(children.filter(|&child| counts[child] > 0));
+                to_visit.extend(children.filter(|&child| counts[child] > 0));
             }
         }
         let inner_count = |node: usize| counts[node].saturating_sub(1) as usize;
@@ -373,11 +373,11 @@ impl<'a> Splitter<'a> {
     /// primitives.
     fn split(&mut self, root: usize) -> Option<Subtree> {
         let mut visited = Vec::new();
-        let mut ways = vec![root];
-        while let Some(node) = ways.pop() {
+        let mut to_visit = vec![root];
+        while let Some(node) = to_visit.pop() {
             if self.counts[node] > 0 {
                 visited.push(node as u32);
-                ways.extend(self.nodes.children(node).rev());
+                to_visit.extend(self.nodes.children(node).rev());
             }
         }
         vectorized(
@@ -391,7 +391,9 @@ impl<'a> Splitter<'a> {
         self.waiting.pop()
     }
 
-    /// Splits a node, first its leaves, and replaces the subtrees of its children by the one that they form.
+    /// Splits a node into binary nodes: each leaf becomes a subtree of its primitives, and leaves and children are
+    /// joined in pairs. An instance becomes a subtree of one primitive. Takes the subtrees of the children from the end
+    /// of `waiting`, and puts the new one there. A node without primitives adds none.
     #[inline(always)]
     fn split_node(&mut self, index: usize) {
         if let Some(position) = self.nodes.instance(index) {

@@ -39,8 +39,9 @@ pub(super) struct Lobes {
 }
 
 impl MaterialBlock {
-    /// Turns the normals to the side that was hit, and computes the origins of rays there. Records which side it is,
-    /// and whether it scatters light.
+    /// Turns both normals of each surface to the side that was hit, and bends shading normals that would reflect into
+    /// the surface. Computes the origins of rays there, and whether they lie above the triangle (`is_lifted`). Records
+    /// which side was hit, and whether that side scatters light.
     #[inline(always)]
     pub(super) fn turn_to_eye(&mut self, material: &Material) {
         let is_two_sided = material.one_sided != 1;
