@@ -135,8 +135,9 @@ impl Checkpoint {
     /// Writes a checkpoint, unless there are no samples yet or the file already contains the same ones. The next one is
     /// due after [`Checkpoint::pause`], which this write can lengthen, and also if it fails.
     ///
-    /// # Errors [`Error::Write`], also if another process has written the file; the previous checkpoint stays.
-    /// Otherwise the error of [`Renderer::part`], which collects the samples.
+    /// # Errors
+    /// [`Error::Write`], also if another process has written the file; the previous checkpoint stays. Otherwise the
+    /// error of [`Renderer::part`], which collects the samples.
     pub fn write(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let begun = Instant::now();
         let written = self.write_part(renderer);
