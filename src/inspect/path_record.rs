@@ -329,7 +329,17 @@ impl Inspector {
                     };
                     break;
                 }
-                _ => {}
+                // Listed, so that a new step compiles only once its light belongs to a vertex.
+                (
+                    Step::Generate
+                    | Step::Scatter(_)
+                    | Step::Compact(..)
+                    | Step::SortHits(_)
+                    | Step::Shade(_)
+                    | Step::Shadow(_)
+                    | Step::Accumulate,
+                    _,
+                ) => {}
             }
         }
         record.rejected = !is_valid_sample(record.radiance);
