@@ -83,7 +83,7 @@ typedef struct CUstream_st CUstream_st;
 // A GPU with its CUDA context, or the CPU. Plans are made on a context.
 typedef struct compaction_context compaction_context;
 
-// An operation with its strategy and types, and with its kernels loaded on a GPU.
+// An operation with its strategy and types. On a GPU, all its kernels are loaded; the CPU needs none.
 typedef struct compaction_plan compaction_plan;
 
 // Scratch memory for the calls of plans with the same operation, strategy and types, one call after the other.

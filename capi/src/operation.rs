@@ -19,7 +19,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// An operation with known types, and with its kernels loaded on a GPU.
+/// An operation with known types. On a GPU, all its kernels are loaded; the CPU needs none.
 pub(crate) trait TypedOperation: Send + Sync + 'static {
     /// The scratch memory of its calls.
     type Scratch: PlanScratch;

@@ -14,7 +14,7 @@ use crate::{
     status::{Failure, Status, guard, guard_destruction},
 };
 
-/// An operation with its strategy and types, and with its kernels loaded on a GPU.
+/// An operation with its strategy and types. On a GPU, all its kernels are loaded; the CPU needs none.
 pub struct Plan {
     pub(crate) backend: Backend,
     pub(crate) operation: Box<dyn Operation>,
