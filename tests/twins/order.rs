@@ -1,4 +1,4 @@
-//! Checks on the source text of twins: the same functions in the same order, and a case for each.
+//! Checks on the source text of twins: the functions that both contain have the same order, and each has a case.
 
 use std::{collections::BTreeSet, fs};
 
