@@ -168,7 +168,8 @@ set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bou
 /// the farm's folder as working directory.
 ///
 /// For all levels but the last, `$job` must contain the number of the job, counted from 0. The last level has a single
-/// job and does not use `$job`.
+/// job and does not use `$job`. The code also overwrites the variables `next` and `end`, and `last` except at the last
+/// level.
 ///
 /// # Errors
 /// For the last level, if the image's name is not UTF-8 or contains control characters.
