@@ -10,28 +10,24 @@
 
 constexpr u32 WIDER_BYTES = sizeof(Monoid::Item) > sizeof(Monoid::Value) ? sizeof(Monoid::Item) : sizeof(Monoid::Value);
 
-constexpr u32 SHORT = 8;     // items that one thread reduces
-constexpr u32 MEDIUM = 64;   // items that a warp reduces for several chunks at a time
-constexpr u32 TOGETHER = 8;  // chunks that a warp reduces at a time, unless their values take too many registers
+// Returns `most`, or the largest power of two of items or values that take up to `bytes` bytes.
+constexpr u32 fitting(u32 most, u32 bytes)
+{
+    while (most > 1 && most * WIDER_BYTES > bytes) most /= 2;
+    return most;
+}
+
+constexpr u32 SHORT = fitting(8, 128);  // items that one thread reduces
+constexpr u32 MEDIUM = 64;              // items that a warp reduces for several chunks at a time
+constexpr u32 TOGETHER = 8;             // chunks that a warp reduces at a time, if their values fit in the registers
 constexpr bool HAS_MEDIUM = WIDER_BYTES <= 8;
 
-// Rows of 32 items that a warp loads at a time: a power of two.
-constexpr u32 rows_in_flight()
-{
-    u32 rows = WARP_THREADS;
-    while (rows * WIDER_BYTES > 128) rows /= 2;
-    return rows;
-}
-constexpr u32 IN_FLIGHT = rows_in_flight();
+// Rows of 32 items that a warp loads at a time. A fold in order holds the values of all.
+constexpr u32 IN_FLIGHT = fitting(WARP_THREADS, Monoid::COMMUTATIVE ? 128 : 64);
 constexpr u32 BATCH = IN_FLIGHT * WARP_THREADS;
 
-// Levels of a tree over the batches of a chunk.
-constexpr u32 batch_levels()
-{
-    u32 levels = 1;
-    while (BATCH << (levels - 1) < CHUNK) levels++;
-    return levels;
-}
+// Resident blocks per multiprocessor to compile for, or 0 for a choice of the compiler.
+constexpr u32 RESIDENT_BLOCKS = WIDER_BYTES > 16 ? 2 : 0;
 
 // The scratch entries of a segment begin at begin / PARTIAL_STRIDE. A segment of several chunks has at least twice as
 // many items per chunk but one, which is enough for its chunks and all levels above.
@@ -84,28 +80,19 @@ __device__ __forceinline__ Monoid::Value fold(u32 items, Load load)
         }
         return warp_fold<Monoid>(value);
     } else {
-        // The binary digits of the number of batches show which levels of the tree hold a value.
-        constexpr u32 LEVELS = batch_levels();
-        Monoid::Value levels[LEVELS];
+        // A tree over the batches: lane l holds the value of its level l, if the number of batches has the bit l.
+        Monoid::Value levels = Monoid::identity();
         u32 batches = 0;
         for (; batches * BATCH < items; batches++) {
             load_rows(batches * BATCH, items, load, rows);
             Monoid::Value value = warp_fold_rows<Monoid>(rows);
-            bool is_carried = true;
-#pragma unroll
-            for (u32 level = 0; level < LEVELS; level++) {
-                if (!is_carried) continue;
-                is_carried = batches >> level & 1;
-                if (is_carried)
-                    value = Monoid::combine(levels[level], value);
-                else
-                    levels[level] = value;
-            }
+            u32 level = 0;
+            for (; batches >> level & 1; level++) value = Monoid::combine(shuffle_from(levels, level), value);
+            if (lane_index() == level) levels = value;
         }
         Monoid::Value value = Monoid::identity();
-#pragma unroll
-        for (u32 level = 0; level < LEVELS; level++)
-            if (batches >> level & 1) value = Monoid::combine(levels[level], value);
+        for (u32 level = 0; batches >> level != 0; level++)
+            if (batches >> level & 1) value = Monoid::combine(shuffle_from(levels, level), value);
         return value;
     }
 }
@@ -242,7 +229,7 @@ __device__ __forceinline__ void reduce(
 }
 
 // Reduces segments between consecutive entries of `offsets`.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_reduce_by_offsets(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, RESIDENT_BLOCKS) segmented_reduce_by_offsets(
     const Monoid::Item *items, u64 item_count, const Word *offsets, const u32 *count, u64 capacity, u32 is_given,
     u32 warp_slots, Monoid::Out *out, u64 *scratch, u64 *workspace)
 {
@@ -251,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_reduce_by_
 }
 
 // Reduces segments of `length` items each.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) segmented_reduce_of_length(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, RESIDENT_BLOCKS) segmented_reduce_of_length(
     const Monoid::Item *items, u64 length, const u32 *count, u64 capacity, u32 is_given, u32 warp_slots,
     Monoid::Out *out, u64 *scratch, u64 *workspace)
 {

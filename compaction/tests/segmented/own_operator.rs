@@ -12,7 +12,7 @@ use compaction::{
 use rand::RngExt;
 
 use crate::{
-    cases,
+    Case, cases,
     common::{Gpu, Share, assert_error, is_short},
     functions::{Affine, Function, Rounded},
     guarded::Guarded,
@@ -291,7 +291,12 @@ pub(crate) fn converts_items(gpu: &Gpu) {
         SegmentedReduce::<u8, u64, Run>::with_operator(&gpu.compiler, &gpu.context, &operator)
             .unwrap();
     let mut random = seeded(4);
-    for case in cases(&mut random) {
+    // So long that the results of chunks have chunks, and those too.
+    let levels = Case {
+        name: "three levels",
+        lengths: vec![5, (1 << 20) + 1025, 3],
+    };
+    for case in cases(&mut random).into_iter().chain([levels]) {
         let offsets = case.offsets(2);
         let symbols = Run::symbols(*offsets.last().unwrap() as usize, &mut random);
         let runs = on_the_gpu(gpu, &reduce, &symbols, &offsets, 1);
