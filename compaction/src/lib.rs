@@ -44,6 +44,14 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
+//! **Speed.** Plain `cargo run` of your program does not optimize its dependencies. The CPU implementations are then many
+//! times slower, unless its `Cargo.toml` has these lines:
+//!
+//! ```toml
+//! [profile.dev.package."*"]
+//! opt-level = 3
+//! ```
+//!
 //! # Operations
 //!
 //! | goal | type | launches by the default strategy |

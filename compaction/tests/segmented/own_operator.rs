@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use compaction::{
-    Count, CountWord,
-    cuda::{Nvrtc, Source, download, upload, zeroed},
+    Count,
+    cuda::{Nvrtc, Source, upload},
     custom::CustomOperator,
     layout::Shared,
     segmented_reduce::{SegmentedReduce, Workspace, cpu},
@@ -17,6 +17,7 @@ use crate::{
     functions::{Affine, Function, Rounded},
     guarded::Guarded,
     random::{Random, seeded},
+    reduce::{counts_on_the_device, on_the_gpu},
     spills,
 };
 
@@ -233,33 +234,6 @@ pub(crate) fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) 
     spills::compile_with_few_spills(&[75, 80, 90, 120], nvrtc, share, &sources());
 }
 
-/// Reduces on the GPU, in views that start `start` items into their buffers.
-fn on_the_gpu<T: Shared, W: CountWord, V: Shared>(
-    gpu: &Gpu,
-    reduce: &SegmentedReduce<T, W, V>,
-    items: &[T],
-    offsets: &[u32],
-    start: usize,
-) -> Vec<V> {
-    let stream = &gpu.stream;
-    let words = offsets.iter().map(|&offset| W::of_len(offset as usize));
-    let words = Guarded::new(stream, start, &words.collect::<Vec<W>>());
-    let items = Guarded::new(stream, start, items);
-    let segments = offsets.len() - 1;
-    let mut out = Guarded::<V>::room(stream, start, segments);
-    let mut workspace = Workspace::with_capacity(stream, items.view().len()).unwrap();
-    // The second call shows that the first one left the workspace as it was.
-    for count in [Count::All, Count::Given(W::of_len(segments))] {
-        let (items, words) = (items.view(), words.view());
-        let out = out.view_mut();
-        reduce
-            .by_offsets(stream, items, words, count, out, &mut workspace)
-            .unwrap();
-    }
-    workspace.check(stream).unwrap();
-    out.read(stream)
-}
-
 /// Compares segments of all cases with those on the CPU, to the bit.
 fn agrees<V: Function>(gpu: &Gpu, max_items: usize) {
     let operator = V::operator();
@@ -353,42 +327,12 @@ pub(crate) fn reduces_equal_lengths(gpu: &Gpu) {
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
-    let stream = &gpu.stream;
     let offsets: Vec<u32> = (0..301).map(|segment| segment * 37).collect();
     let host = Affine::random(300 * 37);
     let expected = on_the_cpu(&host, &offsets);
-    let (items, device_offsets) = (
-        upload(stream, &host).unwrap(),
-        upload(stream, &offsets).unwrap(),
-    );
     let operator = Affine::operator();
-    let reduce =
-        SegmentedReduce::<Affine>::with_operator(&gpu.compiler, &gpu.context, &operator).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, host.len()).unwrap();
-    for count in [0, 1, 33, 300, 301, u32::MAX] {
-        let device_count = upload(stream, &[count]).unwrap();
-        let mut out = zeroed::<Affine>(stream, 300).unwrap();
-        let counted = Count::on_device(&device_count);
-        reduce
-            .by_offsets(
-                stream,
-                &items,
-                &device_offsets,
-                counted,
-                &mut out,
-                &mut workspace,
-            )
-            .unwrap();
-        let out = download(stream, &out).unwrap();
-        let segments = 300.min(count as usize);
-        assert_eq!(out[..segments], expected[..segments], "{count}");
-        let untouched = &out[segments..];
-        assert!(
-            untouched.iter().all(|out| *out == Affine::default()),
-            "{count}"
-        );
-        assert_eq!(workspace.check(stream).is_err(), count > 300, "{count}");
-    }
+    let reduce = SegmentedReduce::with_operator(&gpu.compiler, &gpu.context, &operator).unwrap();
+    counts_on_the_device(gpu, &reduce, &host, &offsets, &expected);
 }
 
 pub(crate) fn names_what_is_missing(gpu: &Gpu) {
