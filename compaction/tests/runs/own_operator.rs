@@ -99,42 +99,28 @@ fn agrees<K: Shared + Send + Sync, V: Function>(gpu: &Gpu, initial: V) {
         let [mut totals, mut exclusive, mut inclusive] =
             [0, 1, 3].map(|start| Guarded::<V>::room(stream, start, keys.len()));
         let mut runs = Guarded::<u32>::room(stream, 0, 1);
-        let views = || (device_keys.view(), device_values.view());
-        let (keys_view, values_view) = views();
+        let views = || (device_keys.view(), device_values.view(), Count::All);
+        let (keys_view, values_view, all) = views();
         reduce
             .pairs(
                 stream,
                 keys_view,
                 values_view,
-                Count::All,
+                all,
                 firsts.view_mut(),
                 totals.view_mut(),
                 runs.view_mut(),
                 &mut workspace,
             )
             .unwrap();
-        let (keys_view, values_view) = views();
+        let (keys_view, values_view, all) = views();
         let out = exclusive.view_mut();
-        scan.exclusive(
-            stream,
-            keys_view,
-            values_view,
-            Count::All,
-            out,
-            &mut workspace,
-        )
-        .unwrap();
-        let (keys_view, values_view) = views();
+        scan.exclusive(stream, keys_view, values_view, all, out, &mut workspace)
+            .unwrap();
+        let (keys_view, values_view, all) = views();
         let out = inclusive.view_mut();
-        scan.inclusive(
-            stream,
-            keys_view,
-            values_view,
-            Count::All,
-            out,
-            &mut workspace,
-        )
-        .unwrap();
+        scan.inclusive(stream, keys_view, values_view, all, out, &mut workspace)
+            .unwrap();
         let runs = runs.read(stream)[0] as usize;
         assert_bytes(&firsts.read(stream)[..runs], &expected.keys, case);
         assert_bytes(&totals.read(stream)[..runs], &expected.totals, case);
