@@ -18,10 +18,11 @@
 //! * A longer segment consists of chunks of 1024 items, counted from its beginning. Their sums form a sequence that is
 //!   added likewise.
 //!
-//! [`SegmentedReduce::with_operator`] takes an associative operator of your own, in CUDA C++, over items of any type; its
-//! equal on the CPU are [`cpu::by_offsets_with`] and [`cpu::of_length_with`]. The operator need not be commutative.
-//! Neighboring values of a segment are combined in pairs, then neighboring results, until one is left. An odd one at the
-//! end is kept for the next round.
+//! [`SegmentedReduce::with_operator`] takes an operator of your own in CUDA C++, over items of any type. On the CPU,
+//! [`cpu::by_offsets_with`] and [`cpu::of_length_with`] take closures. The operator must be associative, and need not be
+//! commutative. Neighboring values of a segment are combined in pairs, then neighboring results in pairs, until one is
+//! left. An odd one at the end waits for the next round. The bits are the same on both backends if both definitions of
+//! the operator give the same bits.
 //!
 //! A call is one launch, which reads each item once. Work is distributed by chunks, so one long segment among a million
 //! empty ones occupies the whole GPU.
