@@ -243,6 +243,8 @@ fn reduce_segment<T: Copy + Send + Sync, F: Fold<T>>(operation: &F, items: &[T])
 }
 
 /// Returns the combination of at most [`CHUNK_ITEMS`] values.
+///
+/// There are two orders, because that of sums exchanges operands, and that of other operators takes a GPU more shuffles.
 fn fold<T, F: Fold<T>>(operation: &F, values: impl Iterator<Item = F::Value>) -> F::Value {
     if F::COMMUTATIVE {
         fold_lanes(operation, values)
