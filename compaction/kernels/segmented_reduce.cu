@@ -144,11 +144,15 @@ __device__ __forceinline__ void reduce_short(const Monoid::Item *items, const Pi
     if (piece.exists()) out[piece.segment] = Monoid::lower(values[0]);
 }
 
-// Combines the values of two lanes that differ in the bit `distance` of their index.
-__device__ __forceinline__ Monoid::Value combine_lanes(
-    const Monoid::Value &own, const Monoid::Value &other, u32 distance)
+// Combines `kept` with what the lane gives whose index differs in the bit `distance`. If the operator is commutative,
+// values are numbers, and are shuffled as such so that the compiler keeps them in registers.
+template <class Value>
+__device__ __forceinline__ Value combine_lanes(const Value &kept, const Value &given, u32 distance)
 {
-    return Monoid::COMMUTATIVE ? Monoid::combine(own, other) : combine_pair<Monoid>(own, other, distance);
+    if constexpr (Monoid::COMMUTATIVE)
+        return Monoid::combine(kept, __shfl_xor_sync(ALL_LANES, given, distance));
+    else
+        return combine_pair<Monoid>(kept, shuffle_xor(given, distance), distance);
 }
 
 // Reduces the chunks of TOGETHER lanes, from `first` on, of at most MEDIUM items each. A step that combines lanes in
@@ -182,13 +186,13 @@ __device__ __forceinline__ void reduce_medium(
         for (u32 chunk = 0; chunk < held; chunk++) {
             const Monoid::Value kept = is_upper ? values[chunk + held] : values[chunk];
             const Monoid::Value given = is_upper ? values[chunk] : values[chunk + held];
-            values[chunk] = combine_lanes(kept, shuffle_xor(given, distance), distance);
+            values[chunk] = combine_lanes(kept, given, distance);
         }
     }
     Monoid::Value value = values[0];
 #pragma unroll
     for (u32 distance = TOGETHER; distance < WARP_THREADS; distance *= 2)
-        value = combine_lanes(value, shuffle_xor(value, distance), distance);
+        value = combine_lanes(value, value, distance);
     const u32 lane = lane_index();
     const u32 chunk = first + ((lane & 1) << 2 | (lane & 2) | (lane & 4) >> 2);
     const u64 segment = __shfl_sync(ALL_LANES, piece.segment, chunk);
