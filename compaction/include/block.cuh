@@ -2,7 +2,8 @@
 // and the prelude are stable; those in compaction/kernels are not. Guide: compaction/src/look_back.rs.
 //
 // The kernel file defines BLOCK_THREADS, a multiple of 32, and is launched with one-dimensional blocks of this many
-// threads. All threads of a block call each function together; those of a warp call each function `warp_…` together.
+// threads. `__launch_bounds__(BLOCK_THREADS)` of the kernel gives its threads the registers that such a block leaves
+// them. All threads of a block call each function together; those of a warp call each function `warp_…` together.
 //
 // A Monoid is Sum<T>, Min<T> or Max<T> for u32, i32, u64, i64, f32 or f64, or a struct of this form:
 //

@@ -18,7 +18,8 @@
 //!
 //! The values of runs of equal keys are combined by
 //! [`ReduceByKey::with_operator`](crate::runs::ReduceByKey::with_operator) and
-//! [`ScanByKey::with_operator`](crate::runs::ScanByKey::with_operator).
+//! [`ScanByKey::with_operator`](crate::runs::ScanByKey::with_operator), and those of segments by
+//! [`SegmentedReduce::with_operator`](crate::segmented_reduce::SegmentedReduce::with_operator).
 //!
 //! [`reduce`](crate::reduce) and [`scan`](crate::scan) are faster for sums, minima and maxima of numbers.
 //!

@@ -40,12 +40,8 @@ impl<T: Item, M: Monoid<T>> Fold<T> for Known<M> {
     }
 }
 
-/// An operation given by functions, as a [`Fold`] of items of type `I`.
-pub(crate) struct With<A, L, C> {
-    pub(crate) identity: A,
-    pub(crate) lift: L,
-    pub(crate) combine: C,
-}
+/// An operation given by its identity and the functions `lift` and `combine`, as a [`Fold`] of items of type `I`.
+pub(crate) struct With<A, L, C>(pub(crate) A, pub(crate) L, pub(crate) C);
 
 impl<I, A, L, C> Fold<I> for With<A, L, C>
 where
@@ -58,13 +54,13 @@ where
     const COMMUTATIVE: bool = false;
 
     fn identity(&self) -> A {
-        self.identity
+        self.0
     }
     fn lift(&self, item: I, _: usize) -> A {
-        (self.lift)(item)
+        (self.1)(item)
     }
     fn combine(&self, left: A, right: A) -> A {
-        (self.combine)(left, right)
+        (self.2)(left, right)
     }
 }
 

@@ -44,6 +44,14 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
+//! **Speed.** Plain `cargo run` of your program does not optimize its dependencies. The CPU implementations are then many
+//! times slower, unless its `Cargo.toml` has these lines:
+//!
+//! ```toml
+//! [profile.dev.package."*"]
+//! opt-level = 3
+//! ```
+//!
 //! # Operations
 //!
 //! | goal | type | launches by the default strategy |
@@ -59,7 +67,7 @@
 //! | find the k largest or smallest keys and their indices | [`TopK`](top_k::TopK) | 5 for keys of 4 bytes, and a radix sort of k keys |
 //! | sort items of up to 128 bytes by any comparison | [`MergeSort`](merge_sort::MergeSort) | 1 for a few thousand items; otherwise 6 or more |
 //! | sort each of many segments | [`SegmentedSort`](segmented_sort::SegmentedSort) | 1 if no segment can be longer than 256 items; otherwise 2 |
-//! | sum, minimum or maximum of each of many segments | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) | 1 |
+//! | combine the items of each of many segments | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) | 1 |
 //! | count the items in each of many bins | [`Histogram`](histogram::Histogram) | 1 for up to 1024 bins |
 //! | copy items from or to places given by indices | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) | 1 |
 //! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
@@ -117,7 +125,8 @@
 //! | `DeviceSegmentedRadixSort`, `DeviceSegmentedSort` | [`SegmentedSort`](segmented_sort::SegmentedSort) |
 //! | `DeviceTopK` | [`TopK`](top_k::TopK); for pairs, [`Gather`](gather::Gather) the values by its indices |
 //! | `DeviceReduce` | [`Reduce`](reduce::Reduce), [`ArgReduce`](reduce::ArgReduce), [`CustomReduce`](custom::CustomReduce) |
-//! | `DeviceSegmentedReduce` | [`SegmentedReduce`](segmented_reduce::SegmentedReduce) |
+//! | `DeviceSegmentedReduce::Sum`, `Min`, `Max` | [`SegmentedReduce::new`](segmented_reduce::SegmentedReduce::new) |
+//! | `DeviceSegmentedReduce::Reduce` | [`SegmentedReduce::with_operator`](segmented_reduce::SegmentedReduce::with_operator) |
 //! | `DeviceRunLengthEncode::Encode`, `unique`, `reduce_by_key`, `DeviceScan::…ByKey` | [`runs`] |
 //! | `DeviceHistogram` | [`Histogram`](histogram::Histogram), of one channel |
 //! | `gather`, `scatter` | [`Gather`](gather::Gather), [`Scatter`](gather::Scatter) |

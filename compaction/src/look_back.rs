@@ -11,7 +11,7 @@
 //! type Odd = (In<u32>, u32, InOut<u32>, u32, InOut<u32>, InOut<u64>);
 //! let source = Source::new("odd.cu", r#"
 //!     #include <compaction/block.cuh>
-//!     extern "C" __global__ void odd_squares(
+//!     extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) odd_squares(
 //!         const u32 *numbers, u32 count, u32 *out, u32 room, u32 *kept, u64 *states)
 //!     {
 //!         const TileChain chain(states);
@@ -73,6 +73,8 @@
 //! The constant `BLOCK_THREADS` is the number of threads of a block, a multiple of 32; a launch with other blocks is an
 //! [error](Error::BlockSize). [`TileStates::declare`] adds what the header needs, also to kernels without a `TileChain`.
 //! All threads of a block call each function together. Each block calls `prefix` once, and then `finish`.
+//! `__launch_bounds__(BLOCK_THREADS)` tells the compiler how many registers a thread may have. Without it, the compiler
+//! prepares for blocks of 1024 threads.
 //!
 //! [`Launch::covering(0, …)`](crate::cuda::Launch::covering) launches nothing, so that a count such as `kept` keeps its
 //! old value. Write 0 there first if there may be no items.

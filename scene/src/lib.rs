@@ -3,6 +3,14 @@
 //! [`Scene::load`] reads a scene file, or a model, and all files that it names. The result holds plain data: camera,
 //! lights, materials, textures, triangles, spheres and instances. The crate contains no renderer and no GPU code.
 //!
+//! **Speed.** Plain `cargo run` of your program does not optimize its dependencies. Reading is then many times slower,
+//! unless its `Cargo.toml` has these lines:
+//!
+//! ```toml
+//! [profile.dev.package."*"]
+//! opt-level = 3
+//! ```
+//!
 //! This page is the reference of the scene format. A scene file is RON text in UTF-8, named `.ron`, of at most 16 MiB.
 //!
 //! - Lengths are in metres, from 1e-15 to 1e8; edges of flat faces from 1e-9. Coordinates lie within 1e8 m of 0. They

@@ -4,6 +4,7 @@ mod histogram;
 mod reduce;
 mod runs;
 mod merge;
+mod operators;
 mod scan;
 mod segments;
 mod select;
@@ -63,6 +64,11 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "merge",
         title: "Merge sort",
         rows: merge::rows,
+    },
+    Group {
+        name: "operators",
+        title: "Sums by an operator of the user's own",
+        rows: operators::rows,
     },
     Group {
         name: "tables",

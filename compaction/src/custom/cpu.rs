@@ -34,11 +34,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
+    let with = With(identity, lift, combine);
     tree::reduce(&with, items)
 }
 
@@ -72,11 +68,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
+    let with = With(identity, lift, combine);
     scan(&with, initial, items, (out, false))
 }
 
@@ -109,11 +101,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
+    let with = With(identity, lift, combine);
     scan(&with, initial, items, (out, true))
 }
 

@@ -1,12 +1,12 @@
 //! Values combined over the runs of their keys, on a GPU.
 
-use std::{alloc::Layout, marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{
     Item, Operator, REDUCE_BY_KEY, Workspace,
-    kernel_source::{Values, check, of_keys},
+    kernel_source::{by_custom, by_known, check},
 };
 use crate::{
     Count, CountWord, Movable, Result,
@@ -14,8 +14,6 @@ use crate::{
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     custom::CustomOperator,
     layout::Shared,
-    monoid::operator_header,
-    select::{check_item, item_layout},
     tiles::{rows, tile_items},
 };
 
@@ -82,10 +80,7 @@ impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: Operator,
     ) -> Result<Self> {
-        let source = operator_header::<V>(
-            source::<V, W>(item_layout::<K>(), Values::Numbers),
-            operator,
-        );
+        let source = by_known::<K, V, W>(file::<V, W>(), operator);
         Ok(Self {
             operator: Some(operator),
             kernel: compiler.load(context, &source)?.kernel("reduce_by_key")?,
@@ -102,8 +97,7 @@ impl<K: Movable, V: Item, W: CountWord> ReduceByKey<K, V, W> {
     /// assert_eq!(sources[0].path(), "compaction/kernels/reduce_by_key.cu");
     /// ```
     pub fn sources(operator: Operator) -> Vec<Source> {
-        let source = source::<V, W>(item_layout::<K>(), Values::Numbers);
-        vec![operator_header::<V>(source, operator)]
+        vec![by_known::<K, V, W>(file::<V, W>(), operator)]
     }
 }
 
@@ -127,7 +121,7 @@ impl<K: Movable, V: Shared, W: CountWord> ReduceByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: &CustomOperator<V>,
     ) -> Result<Self> {
-        let source = custom_source::<V, W>(item_layout::<K>(), operator)?;
+        let source = by_custom::<K, V, W>(file::<V, W>(), operator)?;
         let module = operator.loaded::<V>(compiler.load(context, &source))?;
         Ok(Self {
             operator: None,
@@ -151,7 +145,7 @@ impl<K: Movable, V: Shared, W: CountWord> ReduceByKey<K, V, W> {
     ///
     /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
     pub fn sources_with_operator(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
-        Ok(vec![custom_source::<V, W>(item_layout::<K>(), operator)?])
+        Ok(vec![by_custom::<K, V, W>(file::<V, W>(), operator)?])
     }
 
     /// Returns the operator that combines the values, or `None` for one in CUDA C++.
@@ -239,19 +233,9 @@ impl<K: Movable, V: Shared, W: CountWord> ReduceByKey<K, V, W> {
     }
 }
 
-fn custom_source<V: Shared, W: CountWord>(
-    keys: Layout,
-    operator: &CustomOperator<V>,
-) -> Result<Source> {
-    const { check_item::<V>() };
-    operator.declare::<V>(source::<V, W>(keys, Values::Custom))
-}
-
-/// Returns the kernel file without its operator.
-fn source<V: Shared, W: CountWord>(keys: Layout, combined: Values) -> Source {
+/// Returns the kernel file without its definitions.
+fn file<V: Shared, W: CountWord>() -> Source {
     let path = "compaction/kernels/reduce_by_key.cu";
     let text = include_str!("../../kernels/reduce_by_key.cu");
-    let source = Source::new(path, text).kernel::<ByKeyParams<'static, V, W>>("reduce_by_key");
-    let bytes = keys.size() + size_of::<V>();
-    of_keys::<W>(source, keys, (bytes, combined), rows(bytes))
+    Source::new(path, text).kernel::<ByKeyParams<'static, V, W>>("reduce_by_key")
 }

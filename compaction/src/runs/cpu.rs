@@ -234,11 +234,7 @@ pub fn reduce_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
     values_out: &mut [V],
 ) -> Result<usize> {
     REDUCE_BY_KEY.check_pairs((keys, values), (keys_out, values_out))?;
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
+    let with = With(identity, lift, combine);
     let by_key = ByKey {
         fold: &with,
         keys,
@@ -326,12 +322,8 @@ pub fn exclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Syn
     values: &[V],
     out: &mut [V],
 ) -> Result<()> {
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
-    scan_by_key_with(&with, initial, (keys, values), out, false)
+    let with = With(identity, lift, combine);
+    scan_pairs(&with, initial, (keys, values), (out, false), |value| value)
 }
 
 /// Scans the values of each run by an operator of your own. Otherwise like [`inclusive_scan_by_key`].
@@ -361,26 +353,8 @@ pub fn inclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Syn
     values: &[V],
     out: &mut [V],
 ) -> Result<()> {
-    let with = With {
-        identity,
-        lift,
-        combine,
-    };
-    scan_by_key_with(&with, initial, (keys, values), out, true)
-}
-
-fn scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
-    fold: &impl Fold<V, Value = V>,
-    initial: V,
-    (keys, values): (&[K], &[V]),
-    out: &mut [V],
-    inclusive: bool,
-) -> Result<()> {
-    SCAN_BY_KEY.check_values(keys.len(), values.len())?;
-    check_room(SCAN_BY_KEY.keys.output, out.len(), keys.len())?;
-    let by_key = ByKey { fold, keys, values };
-    by_key.scan(initial, inclusive, out, |value| value);
-    Ok(())
+    let with = With(identity, lift, combine);
+    scan_pairs(&with, initial, (keys, values), (out, true), |value| value)
 }
 
 fn scan_by_key<K: Movable + Send + Sync, V: Item>(
@@ -391,12 +365,22 @@ fn scan_by_key<K: Movable + Send + Sync, V: Item>(
     out: &mut [V],
     inclusive: bool,
 ) -> Result<()> {
+    with_monoid!(operator, V, M => {
+        let (known, initial) = (Known::<M<V>>(PhantomData), M::<V>::lift(initial));
+        scan_pairs(&known, initial, (keys, values), (out, inclusive), M::<V>::lower)
+    })
+}
+
+fn scan_pairs<K: Movable + Send + Sync, V: Copy + Send + Sync, F: Fold<V>>(
+    fold: &F,
+    initial: F::Value,
+    (keys, values): (&[K], &[V]),
+    (out, inclusive): (&mut [V], bool),
+    lower: impl Fn(F::Value) -> V + Sync,
+) -> Result<()> {
     SCAN_BY_KEY.check_values(keys.len(), values.len())?;
     check_room(SCAN_BY_KEY.keys.output, out.len(), keys.len())?;
-    with_monoid!(operator, V, M => {
-        let by_key = ByKey { fold: &Known::<M<V>>(PhantomData), keys, values };
-        by_key.scan(M::<V>::lift(initial), inclusive, out, M::<V>::lower);
-    });
+    ByKey { fold, keys, values }.scan(initial, inclusive, out, lower);
     Ok(())
 }
 

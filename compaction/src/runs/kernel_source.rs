@@ -4,13 +4,17 @@ use std::alloc::Layout;
 
 use cudarc::driver::CudaViewMut;
 
-use super::Workspace;
+use super::{Item, Operator, Workspace};
 use crate::policies::tiles::MAX_STAGED_BYTES;
 use crate::{
-    Count, CountWord, Result,
+    Count, CountWord, Movable, Result,
     arguments::{ArgumentNames, ItemCount, check_room, check_workspace, is_wide},
     cuda::{Launch, Source},
-    tiles::{self, BLOCK_THREADS},
+    custom::CustomOperator,
+    layout::Shared,
+    monoid::operator_header,
+    select::{check_item, item_layout},
+    tiles::{self, BLOCK_THREADS, rows},
 };
 
 /// The widest vector that one instruction copies, in bytes.
@@ -46,6 +50,29 @@ pub(super) fn of_keys<W: CountWord>(
         .constant("KEY_BYTES", keys.size() as u32)
         .constant("KEY_ALIGN", keys.align().min(WIDEST_VECTOR) as u32)
         .constant("STAGED", u32::from(item_bytes <= MAX_STAGED_BYTES))
+}
+
+/// Adds to a kernel file for keys of type `K` with values its definitions and a known operator.
+pub(super) fn by_known<K: Movable, V: Item, W: CountWord>(
+    file: Source,
+    operator: Operator,
+) -> Source {
+    operator_header::<V>(of_pairs::<K, V, W>(file, Values::Numbers), operator)
+}
+
+/// Adds to a kernel file for keys of type `K` with values its definitions and an operator of the user's.
+pub(super) fn by_custom<K: Movable, V: Shared, W: CountWord>(
+    file: Source,
+    operator: &CustomOperator<V>,
+) -> Result<Source> {
+    const { check_item::<V>() };
+    operator.declare::<V>(of_pairs::<K, V, W>(file, Values::Custom))
+}
+
+fn of_pairs<K: Movable, V: Shared, W: CountWord>(file: Source, values: Values) -> Source {
+    let keys = item_layout::<K>();
+    let bytes = keys.size() + size_of::<V>();
+    of_keys::<W>(file, keys, (bytes, values), rows(bytes))
 }
 
 /// The checked item count of a call.

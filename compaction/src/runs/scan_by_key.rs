@@ -1,12 +1,12 @@
 //! Scans of the runs of keys on a GPU.
 
-use std::{alloc::Layout, marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Item, Operator, SCAN_BY_KEY, Workspace,
-    kernel_source::{Values, check, of_keys},
+    kernel_source::{by_custom, by_known, check},
 };
 use crate::{
     Count, CountWord, Movable, Result,
@@ -14,9 +14,7 @@ use crate::{
     cuda::{self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Source, kernel_params},
     custom::CustomOperator,
     layout::Shared,
-    monoid::operator_header,
     reduce,
-    select::{check_item, item_layout},
     tiles::{rows, tile_items},
 };
 
@@ -86,10 +84,7 @@ impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: Operator,
     ) -> Result<Self> {
-        let source = operator_header::<V>(
-            source::<V, W>(item_layout::<K>(), Values::Numbers),
-            operator,
-        );
+        let source = by_known::<K, V, W>(file::<V>(), operator);
         Ok(Self {
             operator: Some(operator),
             initial: reduce::cpu::items(operator, &[]),
@@ -107,8 +102,7 @@ impl<K: Movable, V: Item, W: CountWord> ScanByKey<K, V, W> {
     /// assert_eq!(sources[0].path(), "compaction/kernels/scan_by_key.cu");
     /// ```
     pub fn sources(operator: Operator) -> Vec<Source> {
-        let source = source::<V, W>(item_layout::<K>(), Values::Numbers);
-        vec![operator_header::<V>(source, operator)]
+        vec![by_known::<K, V, W>(file::<V>(), operator)]
     }
 }
 
@@ -132,7 +126,7 @@ impl<K: Movable, V: Shared, W: CountWord> ScanByKey<K, V, W> {
         context: &Arc<CudaContext>,
         operator: &CustomOperator<V>,
     ) -> Result<Self> {
-        let source = custom_source::<V, W>(item_layout::<K>(), operator)?;
+        let source = by_custom::<K, V, W>(file::<V>(), operator)?;
         let module = operator.loaded::<V>(compiler.load(context, &source))?;
         Ok(Self {
             operator: None,
@@ -157,7 +151,7 @@ impl<K: Movable, V: Shared, W: CountWord> ScanByKey<K, V, W> {
     ///
     /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
     pub fn sources_with_operator(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
-        Ok(vec![custom_source::<V, W>(item_layout::<K>(), operator)?])
+        Ok(vec![by_custom::<K, V, W>(file::<V>(), operator)?])
     }
 
     /// Returns the operator that combines the values, or `None` for one in CUDA C++.
@@ -311,19 +305,9 @@ impl<K: Movable, V: Shared, W: CountWord> ScanByKey<K, V, W> {
     }
 }
 
-fn custom_source<V: Shared, W: CountWord>(
-    keys: Layout,
-    operator: &CustomOperator<V>,
-) -> Result<Source> {
-    const { check_item::<V>() };
-    operator.declare::<V>(source::<V, W>(keys, Values::Custom))
-}
-
-/// Returns the kernel file without its operator.
-fn source<V: Shared, W: CountWord>(keys: Layout, combined: Values) -> Source {
+/// Returns the kernel file without its definitions.
+fn file<V: Shared>() -> Source {
     let path = "compaction/kernels/scan_by_key.cu";
     let text = include_str!("../../kernels/scan_by_key.cu");
-    let source = Source::new(path, text).kernel::<ScanParams<'static, V>>("scan_by_key");
-    let bytes = keys.size() + size_of::<V>();
-    of_keys::<W>(source, keys, (bytes, combined), rows(bytes))
+    Source::new(path, text).kernel::<ScanParams<'static, V>>("scan_by_key")
 }

@@ -12,33 +12,37 @@ use crate::{
     Count, CountWord, Result,
     arguments::{Call, InputParams, ItemCount, check_room},
     cuda::{
-        self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source,
+        self, Compiler, Flat, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source,
         kernel_params,
     },
+    custom::CustomOperator,
+    layout::Shared,
     look_back,
+    monoid::operator_header,
     scratch::{Operation, Sizes},
+    select::check_item,
 };
 
 kernel_params! {
     /// The parameters of the kernel `segmented_reduce_by_offsets`. `input` is the number of segments.
-    struct ByOffsets<'a, T: Item, W: CountWord> {
+    struct ByOffsets<'a, T: Shared, W: CountWord, V: Shared> {
         items: In<T>,
         item_count: u64,
         offsets: In<W>,
         input: Flat<InputParams<'static>>,
         warp_slots: u32,
-        out: InOut<T>,
+        out: InOut<V>,
         scratch: InOut<u64>,
         workspace: InOut<u64>,
     }
 
     /// The parameters of the kernel `segmented_reduce_of_length`. `input` is the number of segments.
-    struct OfLength<'a, T: Item> {
+    struct OfLength<'a, T: Shared, V: Shared> {
         items: In<T>,
         length: u64,
         input: Flat<InputParams<'static>>,
         warp_slots: u32,
-        out: InOut<T>,
+        out: InOut<V>,
         scratch: InOut<u64>,
         workspace: InOut<u64>,
     }
@@ -47,38 +51,46 @@ kernel_params! {
 /// The operation of a [`Workspace`] of this module.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Reduction<T>(PhantomData<T>);
+pub struct Reduction<V>(PhantomData<V>);
 
-impl<T: 'static> Operation for Reduction<T> {
+impl<V: 'static> Operation for Reduction<V> {
     const NAME: &'static str = "segmented_reduce";
     const UNITS: &'static str = ITEMS;
 
-    /// Returns room for one partial value of up to 8 bytes and one counter of 4 bytes per half of a chunk.
+    /// Returns room for one partial value, as words of 8 bytes, and one counter of 4 bytes per half of a chunk.
     fn sizes(items: usize) -> Sizes {
         let halves = items / (CHUNK_ITEMS / 2) + 2;
         Sizes {
             zeroed_words: halves.div_ceil(2),
-            bytes: 8 * halves,
+            bytes: halves.saturating_mul(size_of::<V>().next_multiple_of(8)),
         }
     }
 }
 
-fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+/// Returns the kernel file without its operator.
+fn source<T: Shared, W: CountWord, V: Shared>() -> Source {
     let text = include_str!("../../kernels/segmented_reduce.cu");
     let source = Source::new("compaction/kernels/segmented_reduce.cu", text)
-        .define("ITEM", T::NAME)
         .define("Word", W::NAME)
-        .define("OPERATOR", operator.cuda_name())
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("CHUNK", CHUNK_ITEMS as u32)
-        .kernel::<ByOffsets<'static, T, W>>("segmented_reduce_by_offsets")
-        .kernel::<OfLength<'static, T>>("segmented_reduce_of_length");
+        .kernel::<ByOffsets<'static, T, W, V>>("segmented_reduce_by_offsets")
+        .kernel::<OfLength<'static, T, V>>("segmented_reduce_of_length");
     look_back::declare(source)
 }
 
-/// A segmented reduction on a GPU with one operator. CUB: `DeviceSegmentedReduce`.
+fn custom_source<T: Shared, W: CountWord, V: Shared>(
+    operator: &CustomOperator<V>,
+) -> Result<Source> {
+    const { check_item::<V>() };
+    const { check_item::<T>() };
+    operator.declare::<T>(source::<T, W, V>())
+}
+
+/// A segmented reduction on a GPU by one operator, which may be one of your own. CUB: `DeviceSegmentedReduce`.
 ///
-/// Items have type `T`. Offsets and counts have type `W`: `u32`, or `u64` for 2³² or more items.
+/// Items have type `T`, and results type `V`, which only an operator of your own can change. Offsets and counts have
+/// type `W`: `u32`, or `u64` for 2³² or more items.
 ///
 /// Each method enqueues one launch on the caller's stream and returns. It allocates nothing and does not wait, so it
 /// can be captured into a CUDA graph. Buffers are views that may start at any item of a larger buffer.
@@ -100,13 +112,13 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
 /// ```
 #[doc(alias("DeviceSegmentedReduce", "reduceat"))]
 #[derive(Debug)]
-pub struct SegmentedReduce<T: Item, W: CountWord = u32> {
+pub struct SegmentedReduce<T: Shared, W: CountWord = u32, V: Shared = T> {
     multiprocessors: u32,
-    by_offsets: Kernel<ByOffsets<'static, T, W>>,
-    of_length: Kernel<OfLength<'static, T>>,
+    by_offsets: Kernel<ByOffsets<'static, T, W, V>>,
+    of_length: Kernel<OfLength<'static, T, V>>,
 }
 
-impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
+impl<T: Item, W: CountWord> SegmentedReduce<T, W, T> {
     /// Compiles the kernels for `T`, `operator` and offsets of type `W`, or loads them if compiled earlier.
     ///
     /// ```no_run
@@ -124,12 +136,8 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         context: &Arc<CudaContext>,
         operator: Operator,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<T, W>(operator))?;
-        Ok(Self {
-            multiprocessors: cuda::multiprocessors(context)?,
-            by_offsets: module.kernel("segmented_reduce_by_offsets")?,
-            of_length: module.kernel("segmented_reduce_of_length")?,
-        })
+        let source = operator_header::<T>(source::<T, W, T>(), operator);
+        Self::of_module(context, &compiler.load(context, &source)?)
     }
 
     /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
@@ -141,7 +149,69 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
     /// assert_eq!(sources[0].path(), "compaction/kernels/segmented_reduce.cu");
     /// ```
     pub fn sources(operator: Operator) -> Vec<Source> {
-        vec![source::<T, W>(operator)]
+        vec![operator_header::<T>(source::<T, W, T>(), operator)]
+    }
+}
+
+impl<T: Shared, W: CountWord, V: Shared> SegmentedReduce<T, W, V> {
+    /// Compiles the kernels with an operator in CUDA C++, or loads them if compiled earlier. It must be associative and
+    /// need not be commutative. Items and values have 1 to 64 bytes.
+    ///
+    /// ```no_run
+    /// use compaction::{Count, cuda, custom::CustomOperator, segmented_reduce::{SegmentedReduce, Workspace}};
+    ///
+    /// let context = cuda::open(0)?;
+    /// let stream = context.default_stream();
+    /// let text = "u32 lift(u8 bit) { return 1u << bit; } u32 combine(u32 left, u32 right) { return left | right; }";
+    /// let any = CustomOperator::new("any.cuh", text, 0_u32);
+    /// let reduce = SegmentedReduce::<u8, u32, u32>::with_operator(&cuda::Compiler::new(), &context, &any)?;
+    /// let mut workspace = Workspace::with_capacity(&stream, 4)?;
+    ///
+    /// let bits = cuda::upload(&stream, &[0_u8, 3, 3, 1])?;
+    /// let offsets = cuda::upload(&stream, &[0_u32, 2, 4])?;
+    /// let mut sets = cuda::zeroed(&stream, 2)?;
+    /// reduce.by_offsets(&stream, &bits, &offsets, Count::All, &mut sets, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &sets)?, [0b1001, 0b1010]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`CustomReduce::new`](crate::custom::CustomReduce::new).
+    pub fn with_operator(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: &CustomOperator<V>,
+    ) -> Result<Self> {
+        let module = compiler.load(context, &custom_source::<T, W, V>(operator)?);
+        Self::of_module(context, &operator.loaded::<T>(module)?)
+    }
+
+    /// Returns the kernel files that [`with_operator`](Self::with_operator) needs, for an
+    /// [`Archive`](crate::cuda::Archive).
+    ///
+    /// ```
+    /// use compaction::{custom::CustomOperator, segmented_reduce::SegmentedReduce};
+    ///
+    /// let any = CustomOperator::new("or.cuh", "u32 combine(u32 a, u32 b) { return a | b; }", 0_u32);
+    /// let sources = SegmentedReduce::<u32>::sources_with_operator(&any)?;
+    /// assert!(sources[0].text()?.contains("return a | b;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoFunction`](crate::Error::NoFunction) if the operator lacks a function.
+    pub fn sources_with_operator(operator: &CustomOperator<V>) -> Result<Vec<Source>> {
+        Ok(vec![custom_source::<T, W, V>(operator)?])
+    }
+
+    fn of_module(context: &Arc<CudaContext>, module: &Module) -> Result<Self> {
+        Ok(Self {
+            multiprocessors: cuda::multiprocessors(context)?,
+            by_offsets: module.kernel("segmented_reduce_by_offsets")?,
+            of_length: module.kernel("segmented_reduce_of_length")?,
+        })
     }
 
     /// Enqueues a reduction of the segments between consecutive offsets: segment s has the items from `offsets[s]` to
@@ -182,8 +252,8 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         items: impl IntoView<'a, T>,
         offsets: impl IntoView<'a, W>,
         count: Count<'a, W>,
-        out: impl IntoViewMut<'a, T>,
-        workspace: &mut Workspace<T>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V>,
     ) -> Result<()> {
         let (items, offsets) = (items.into_view(), offsets.into_view());
         let out = out.into_view_mut();
@@ -248,8 +318,8 @@ impl<T: Item, W: CountWord> SegmentedReduce<T, W> {
         items: impl IntoView<'a, T>,
         count: Count<'a, W>,
         length: usize,
-        out: impl IntoViewMut<'a, T>,
-        workspace: &mut Workspace<T>,
+        out: impl IntoViewMut<'a, V>,
+        workspace: &mut Workspace<V>,
     ) -> Result<()> {
         let (items, out) = (items.into_view(), out.into_view_mut());
         let call = Call {

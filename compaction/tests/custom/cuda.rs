@@ -9,11 +9,12 @@ use compaction::{
 use rand::RngExt;
 
 use crate::{
-    Affine, OTHER_TYPES, Turn,
+    OTHER_TYPES,
     common::{Gpu, assert_error, lengths, times},
     devices::capture,
+    flag_count,
+    functions::{Affine, Function, Rounded},
     guarded::Guarded,
-    operators,
     random::seeded,
     sizes,
 };
@@ -79,7 +80,7 @@ fn run<A: Shared, I: Shared>(
 }
 
 pub(crate) fn combines_functions(gpu: &Gpu) {
-    let (affine, ..) = operators();
+    let affine = Affine::operator();
     for len in sizes() {
         let functions = Affine::random(len);
         let initial = Affine::random(1)[0];
@@ -94,26 +95,41 @@ pub(crate) fn combines_functions(gpu: &Gpu) {
     }
 }
 
-/// Composes turns, which round.
+/// Composes functions of `f32`, which rounds.
 pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
-    let (_, turn, _) = operators();
-    let identity = turn.identity();
+    let operator = Rounded::operator();
+    let identity = Rounded::IDENTITY;
     for len in sizes() {
-        let turns = Turn::random(len);
-        let initial = Turn::random(1)[0];
-        let got = run(gpu, &turn, initial, &turns);
-        let mut out = turns.clone();
-        let bytes = |turns: &[Turn]| bytemuck::cast_slice::<Turn, u8>(turns).to_vec();
-        let total = cpu::exclusive(identity, |item| item, Turn::then, initial, &turns, &mut out);
+        let functions = Rounded::random(len);
+        let initial = Rounded::random(1)[0];
+        let got = run(gpu, &operator, initial, &functions);
+        let mut out = functions.clone();
+        let bytes = |functions: &[Rounded]| bytemuck::cast_slice::<Rounded, u8>(functions).to_vec();
+        let total = cpu::exclusive(
+            identity,
+            |item| item,
+            Rounded::then,
+            initial,
+            &functions,
+            &mut out,
+        );
         assert!(bytes(&got.exclusive) == bytes(&out), "exclusive, {len}");
         assert_eq!(
             bytes(&[got.total]),
             bytes(&[total.unwrap()]),
             "total, {len}"
         );
-        cpu::inclusive(identity, |item| item, Turn::then, initial, &turns, &mut out).unwrap();
+        cpu::inclusive(
+            identity,
+            |item| item,
+            Rounded::then,
+            initial,
+            &functions,
+            &mut out,
+        )
+        .unwrap();
         assert!(bytes(&got.inclusive) == bytes(&out), "inclusive, {len}");
-        let reduced = cpu::reduce(identity, |item| item, Turn::then, &turns);
+        let reduced = cpu::reduce(identity, |item| item, Rounded::then, &functions);
         assert_eq!(
             bytes(&[got.reduced]),
             bytes(&[initial.then(reduced)]),
@@ -124,7 +140,7 @@ pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
 
 /// Counts flags of one byte in words of four.
 pub(crate) fn converts_items(gpu: &Gpu) {
-    let (.., count) = operators();
+    let count = flag_count();
     for len in sizes() {
         let mut random = seeded(len as u64);
         let flags: Vec<u8> = (0..len).map(|_| random.random_range(0..3)).collect();
@@ -140,7 +156,7 @@ pub(crate) fn converts_items(gpu: &Gpu) {
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let stream = &gpu.stream;
-    let (affine, ..) = operators();
+    let affine = Affine::operator();
     let scan =
         CustomScan::<Affine, Affine, u64>::new(&gpu.compiler, &gpu.context, &affine).unwrap();
     for capacity in lengths([0, 1, 30_000, (1 << 20) + 3]) {
@@ -195,7 +211,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
 pub(crate) fn replays_captured_calls(gpu: &Gpu) {
     let stream = &gpu.stream;
     let len = lengths([300_000, 40_000])[0];
-    let (affine, ..) = operators();
+    let affine = Affine::operator();
     let scan = CustomScan::<Affine>::new(&gpu.compiler, &gpu.context, &affine).unwrap();
     let mut workspace = Workspace::with_capacity(stream, len).unwrap();
     let mut items = zeroed::<Affine>(stream, len).unwrap();

@@ -4,6 +4,8 @@
 mod common;
 #[path = "../common/devices.rs"]
 mod devices;
+#[path = "../common/functions.rs"]
+mod functions;
 #[path = "../common/guarded.rs"]
 mod guarded;
 #[path = "../common/random.rs"]
@@ -19,106 +21,17 @@ use compaction::{
     cuda::{Nvrtc, Target},
     custom::{CustomOperator, CustomReduce, CustomScan, cpu},
 };
-use rand::RngExt;
 
 use crate::{
     common::{Share, Tests, add_tests, lengths},
-    random::seeded,
+    functions::{Affine, Function, Rounded},
 };
 
-compaction::shared! {
-    /// An affine function x → a x + b of numbers modulo 2³².
-    pub(crate) struct Affine {
-        a: u32,
-        b: u32,
-    }
-
-    /// A rotation and scaling of the plane, whose composition rounds.
-    pub(crate) struct Turn {
-        real: f32,
-        imaginary: f32,
-        scale: f32,
-    }
-}
-
-impl Affine {
-    const IDENTITY: Self = Self { a: 1, b: 0 };
-
-    /// The definition in CUDA C++.
-    const TEXT: &str = "struct Affine { u32 a, b; };
-        Affine combine(const Affine &left, const Affine &right)
-        {
-            return {left.a * right.a, left.b * right.a + right.b};
-        }";
-
-    /// Returns the function that applies `self` first and `right` second.
-    pub(crate) fn then(self, right: Self) -> Self {
-        Self {
-            a: self.a.wrapping_mul(right.a),
-            b: self.b.wrapping_mul(right.a).wrapping_add(right.b),
-        }
-    }
-
-    pub(crate) fn random(len: usize) -> Vec<Self> {
-        let mut random = seeded(len as u64);
-        let mut function = || Self {
-            a: random.random(),
-            b: random.random(),
-        };
-        (0..len).map(|_| function()).collect()
-    }
-}
-
-impl Turn {
-    const IDENTITY: Self = Self {
-        real: 1.0,
-        imaginary: 0.0,
-        scale: 0.0,
-    };
-
-    const TEXT: &str = "struct Turn { f32 real, imaginary, scale; };
-        Turn combine(Turn left, Turn right)
-        {
-            return {left.real * right.real - left.imaginary * right.imaginary,
-                    left.real * right.imaginary + left.imaginary * right.real,
-                    left.scale + right.scale};
-        }";
-
-    pub(crate) fn then(self, right: Self) -> Self {
-        Self {
-            real: self.real * right.real - self.imaginary * right.imaginary,
-            imaginary: self.real * right.imaginary + self.imaginary * right.real,
-            scale: self.scale + right.scale,
-        }
-    }
-
-    pub(crate) fn random(len: usize) -> Vec<Self> {
-        let mut random = seeded(len as u64);
-        let mut turn = || {
-            let angle: f32 = random.random();
-            Self {
-                real: angle.cos(),
-                imaginary: angle.sin(),
-                scale: angle - 0.4,
-            }
-        };
-        (0..len).map(|_| turn()).collect()
-    }
-}
-
-/// Returns operators in CUDA C++ for functions, for turns, and for the number of flags that are not 0.
-pub(crate) fn operators() -> (
-    CustomOperator<Affine>,
-    CustomOperator<Turn>,
-    CustomOperator<u32>,
-) {
-    let count = "u32 lift(u8 flag) { return flag != 0; }
+/// Returns an operator in CUDA C++ for the number of flags that are not 0.
+pub(crate) fn flag_count() -> CustomOperator<u32> {
+    let text = "u32 lift(u8 flag) { return flag != 0; }
         u32 combine(u32 left, u32 right) { return left + right; }";
-    (
-        CustomOperator::new("affine.cuh", Affine::TEXT, Affine::IDENTITY).exact(),
-        CustomOperator::new("turn.cuh", Turn::TEXT, Turn::IDENTITY),
-        CustomOperator::new("count.cuh", count, 0).exact(),
-    )
+    CustomOperator::new("count.cuh", text, 0).exact()
 }
 
 /// Lengths around a vector, a segment, a tile, a group of tiles, and more.
@@ -241,13 +154,13 @@ fn functions_of_other_types_do_not_compile(nvrtc: &Arc<Nvrtc>) {
 }
 
 fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
-    let (affine, turn, count) = operators();
+    let (affine, rounded, count) = (Affine::operator(), Rounded::operator(), flag_count());
     let sources = [
         CustomReduce::<Affine>::sources(&affine).unwrap(),
-        CustomReduce::<Turn>::sources(&turn).unwrap(),
+        CustomReduce::<Rounded>::sources(&rounded).unwrap(),
         CustomReduce::<u32, u8, u64>::sources(&count).unwrap(),
         CustomScan::<Affine>::sources(&affine).unwrap(),
-        CustomScan::<Turn>::sources(&turn).unwrap(),
+        CustomScan::<Rounded>::sources(&rounded).unwrap(),
         CustomScan::<u32, u8, u64>::sources(&count).unwrap(),
     ];
     spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &sources.concat());

@@ -9,6 +9,7 @@ use std::{
 
 use compaction::{
     Count,
+    cudarc::driver::{CudaView, CudaViewMut},
     layout::Shared,
     runs::{Operator, ReduceByKey, RunLengths, ScanByKey, Unique, UniqueByKey, Workspace, cpu},
 };
@@ -74,6 +75,47 @@ impl<'a> Cuda<'a> {
     }
 }
 
+/// The outputs of an operation that writes a key and a value for each run.
+struct Outputs<'a, K, V> {
+    keys: CudaViewMut<'a, K>,
+    values: CudaViewMut<'a, V>,
+    runs: CudaViewMut<'a, u32>,
+}
+
+impl Cuda<'_> {
+    /// Returns the keys and values that `call` writes. It gets outputs with room for as many runs as there are keys.
+    fn of_runs<K: Shared, V: Shared>(
+        &self,
+        keys: &[K],
+        call: impl FnOnce(CudaView<'_, K>, Outputs<'_, K, V>) -> compaction::Result<()>,
+    ) -> (Vec<K>, Vec<V>) {
+        let items = self.input(keys);
+        let (mut out, mut values) = (self.output(keys.len()), self.output(keys.len()));
+        let mut runs = self.output(1);
+        let outputs = Outputs {
+            keys: out.view_mut(),
+            values: values.view_mut(),
+            runs: runs.view_mut(),
+        };
+        call(items.view(), outputs).unwrap();
+        let runs = runs.read(&self.gpu.stream)[0] as usize;
+        (self.read(&out, runs), self.read(&values, runs))
+    }
+}
+
+/// Returns the keys and values that `call` writes on the CPU, where it returns the number of runs. `values` is room.
+fn of_runs<K: Shared, V>(
+    keys: &[K],
+    mut values: Vec<V>,
+    call: impl FnOnce(&mut [K], &mut [V]) -> compaction::Result<usize>,
+) -> (Vec<K>, Vec<V>) {
+    let mut out = keys.to_vec();
+    let runs = call(&mut out, &mut values).unwrap();
+    out.truncate(runs);
+    values.truncate(runs);
+    (out, values)
+}
+
 impl Backend<'_> {
     pub(crate) fn unique<K: Shared + Send + Sync>(&self, keys: &[K]) -> Vec<K> {
         let Self::Cuda(cuda) = self else {
@@ -108,65 +150,46 @@ impl Backend<'_> {
         values: &[V],
     ) -> (Vec<K>, Vec<V>) {
         let Self::Cuda(cuda) = self else {
-            let (mut out, mut values_out) = (keys.to_vec(), values.to_vec());
-            let runs = cpu::unique_by_key(keys, values, &mut out, &mut values_out).unwrap();
-            out.truncate(runs);
-            values_out.truncate(runs);
-            return (out, values_out);
+            return of_runs(keys, values.to_vec(), |out, values_out| {
+                cpu::unique_by_key(keys, values, out, values_out)
+            });
         };
         let (gpu, stream) = (cuda.gpu, &cuda.gpu.stream);
         let new = || UniqueByKey::<K, V>::new(&gpu.compiler, &gpu.context).unwrap();
         let unique = cuda.compiled(None, new);
-        let (items, device_values) = (cuda.input(keys), cuda.input(values));
-        let (mut out, mut values_out) = (cuda.output(keys.len()), cuda.output(keys.len()));
-        let mut runs = cuda.output(1);
+        let values = cuda.input(values);
         let mut workspace = Workspace::with_capacity(stream, keys.len()).unwrap();
-        let (view, values_view) = (items.view(), device_values.view());
-        let (out_view, values_out_view) = (out.view_mut(), values_out.view_mut());
-        unique
-            .pairs(
-                stream,
-                view,
-                values_view,
-                Count::All,
-                out_view,
-                values_out_view,
-                runs.view_mut(),
-                &mut workspace,
+        cuda.of_runs(keys, |keys, out| {
+            let (values, all) = (values.view(), Count::All);
+            let workspace = &mut workspace;
+            unique.pairs(
+                stream, keys, values, all, out.keys, out.values, out.runs, workspace,
             )
-            .unwrap();
-        let runs = runs.read(stream)[0] as usize;
-        (cuda.read(&out, runs), cuda.read(&values_out, runs))
+        })
     }
 
     pub(crate) fn run_lengths<K: Shared + Send + Sync>(&self, keys: &[K]) -> (Vec<K>, Vec<u32>) {
         let Self::Cuda(cuda) = self else {
-            let (mut out, mut lengths) = (keys.to_vec(), vec![0_u32; keys.len()]);
-            let runs = cpu::run_lengths(keys, &mut out, &mut lengths).unwrap();
-            out.truncate(runs);
-            lengths.truncate(runs);
-            return (out, lengths);
+            return of_runs(keys, vec![0; keys.len()], |out, lengths| {
+                cpu::run_lengths(keys, out, lengths)
+            });
         };
         let (gpu, stream) = (cuda.gpu, &cuda.gpu.stream);
         let new = || RunLengths::<K>::new(&gpu.compiler, &gpu.context).unwrap();
         let encode = cuda.compiled(None, new);
-        let (items, mut out) = (cuda.input(keys), cuda.output(keys.len()));
-        let (mut lengths, mut runs) = (cuda.output(keys.len()), cuda.output(1));
+        let count = Count::Given(keys.len() as u32);
         let mut workspace = Workspace::with_capacity(stream, keys.len()).unwrap();
-        let (view, out_view, lengths_view) = (items.view(), out.view_mut(), lengths.view_mut());
-        encode
-            .items(
+        cuda.of_runs(keys, |keys, out| {
+            encode.items(
                 stream,
-                view,
-                Count::Given(keys.len() as u32),
-                out_view,
-                lengths_view,
-                runs.view_mut(),
+                keys,
+                count,
+                out.keys,
+                out.values,
+                out.runs,
                 &mut workspace,
             )
-            .unwrap();
-        let runs = runs.read(stream)[0] as usize;
-        (cuda.read(&out, runs), cuda.read(&lengths, runs))
+        })
     }
 
     pub(crate) fn reduce_by_key<K: Shared + Send + Sync, V: Number>(
@@ -176,35 +199,22 @@ impl Backend<'_> {
         values: &[V],
     ) -> (Vec<K>, Vec<V>) {
         let Self::Cuda(cuda) = self else {
-            let (mut out, mut sums) = (keys.to_vec(), values.to_vec());
-            let runs = cpu::reduce_by_key(operator, keys, values, &mut out, &mut sums).unwrap();
-            out.truncate(runs);
-            sums.truncate(runs);
-            return (out, sums);
+            return of_runs(keys, values.to_vec(), |out, sums| {
+                cpu::reduce_by_key(operator, keys, values, out, sums)
+            });
         };
         let (gpu, stream) = (cuda.gpu, &cuda.gpu.stream);
         let new = || ReduceByKey::<K, V>::new(&gpu.compiler, &gpu.context, operator).unwrap();
         let reduce = cuda.compiled(Some(operator), new);
-        let (items, device_values) = (cuda.input(keys), cuda.input(values));
-        let (mut out, mut sums) = (cuda.output(keys.len()), cuda.output(keys.len()));
-        let mut runs = cuda.output(1);
+        let values = cuda.input(values);
         let mut workspace = Workspace::with_capacity(stream, keys.len()).unwrap();
-        let (view, values_view) = (items.view(), device_values.view());
-        let (out_view, sums_view) = (out.view_mut(), sums.view_mut());
-        reduce
-            .pairs(
-                stream,
-                view,
-                values_view,
-                Count::All,
-                out_view,
-                sums_view,
-                runs.view_mut(),
-                &mut workspace,
+        cuda.of_runs(keys, |keys, out| {
+            let (values, all) = (values.view(), Count::All);
+            let workspace = &mut workspace;
+            reduce.pairs(
+                stream, keys, values, all, out.keys, out.values, out.runs, workspace,
             )
-            .unwrap();
-        let runs = runs.read(stream)[0] as usize;
-        (cuda.read(&out, runs), cuda.read(&sums, runs))
+        })
     }
 
     pub(crate) fn scan_by_key<K: Shared + Send + Sync, V: Number>(
@@ -232,24 +242,11 @@ impl Backend<'_> {
         let mut out = cuda.output(keys.len());
         let mut workspace = Workspace::with_capacity(stream, keys.len()).unwrap();
         let (view, values_view, out_view) = (items.view(), device_values.view(), out.view_mut());
+        let all = Count::All;
         if inclusive {
-            scan.inclusive(
-                stream,
-                view,
-                values_view,
-                Count::All,
-                out_view,
-                &mut workspace,
-            )
+            scan.inclusive(stream, view, values_view, all, out_view, &mut workspace)
         } else {
-            scan.exclusive(
-                stream,
-                view,
-                values_view,
-                Count::All,
-                out_view,
-                &mut workspace,
-            )
+            scan.exclusive(stream, view, values_view, all, out_view, &mut workspace)
         }
         .unwrap();
         cuda.read(&out, keys.len())

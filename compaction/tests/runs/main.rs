@@ -7,6 +7,8 @@ mod cases;
 mod common;
 #[path = "../common/devices.rs"]
 mod devices;
+#[path = "../common/functions.rs"]
+mod functions;
 #[path = "../common/guarded.rs"]
 mod guarded;
 #[path = "../common/item_types.rs"]

@@ -2,96 +2,20 @@
 
 use compaction::{
     Count,
-    custom::CustomOperator,
     layout::Shared,
     runs::{ReduceByKey, ScanByKey, Workspace, cpu},
 };
-use rand::RngExt;
 
 use crate::{
-    Words16, assert_bytes, common::Gpu, each_case, guarded::Guarded, naive_runs, random::seeded,
+    Words16, assert_bytes,
+    common::Gpu,
+    each_case,
+    functions::{Affine, Function, Rounded},
+    guarded::Guarded,
+    naive_runs,
 };
 
-compaction::shared! {
-    /// An affine function x → a x + b of numbers modulo 2³².
-    pub(crate) struct Affine {
-        a: u32,
-        b: u32,
-    }
-
-    /// An affine map of `f32`, whose composition rounds, with a sum of weights.
-    pub(crate) struct Rounded {
-        a: f32,
-        b: f32,
-        weight: f32,
-    }
-}
-
 const INITIAL: Affine = Affine { a: 3, b: 5 };
-
-/// Items of a type, their operator in CUDA C++ and the same in Rust.
-pub(crate) trait Function: Shared + Send + Sync {
-    fn operator() -> CustomOperator<Self>;
-    fn then(self, right: Self) -> Self;
-    fn random(len: usize) -> Vec<Self>;
-}
-
-impl Function for Affine {
-    fn operator() -> CustomOperator<Self> {
-        let text = "struct Affine { u32 a, b; };
-            Affine combine(const Affine &left, const Affine &right)
-            {
-                return {left.a * right.a, left.b * right.a + right.b};
-            }";
-        CustomOperator::new("affine.cuh", text, Self { a: 1, b: 0 }).exact()
-    }
-    fn then(self, right: Self) -> Self {
-        Self {
-            a: self.a.wrapping_mul(right.a),
-            b: self.b.wrapping_mul(right.a).wrapping_add(right.b),
-        }
-    }
-    fn random(len: usize) -> Vec<Self> {
-        let mut random = seeded(len as u64);
-        let mut function = || Self {
-            a: random.random(),
-            b: random.random(),
-        };
-        (0..len).map(|_| function()).collect()
-    }
-}
-
-impl Function for Rounded {
-    fn operator() -> CustomOperator<Self> {
-        let text = "struct Rounded { f32 a, b, weight; };
-            Rounded combine(Rounded left, Rounded right)
-            {
-                return {left.a * right.a, left.b * right.a + right.b, left.weight + right.weight};
-            }";
-        let identity = Self {
-            a: 1.0,
-            b: 0.0,
-            weight: 0.0,
-        };
-        CustomOperator::new("rounded.cuh", text, identity)
-    }
-    fn then(self, right: Self) -> Self {
-        Self {
-            a: self.a * right.a,
-            b: self.b * right.a + right.b,
-            weight: self.weight + right.weight,
-        }
-    }
-    fn random(len: usize) -> Vec<Self> {
-        let mut random = seeded(len as u64);
-        let mut function = || Self {
-            a: random.random_range(0.9..1.1),
-            b: random.random(),
-            weight: random.random(),
-        };
-        (0..len).map(|_| function()).collect()
-    }
-}
 
 /// The results of all calls: keys and totals of the runs, and exclusive and inclusive prefixes.
 struct Results<K, V> {
@@ -106,7 +30,7 @@ fn on_the_cpu<K: Shared + Send + Sync, V: Function>(
     keys: &[K],
     values: &[V],
 ) -> Results<K, V> {
-    let (identity, lift) = (V::operator().identity(), |value| value);
+    let (identity, lift) = (V::IDENTITY, |value| value);
     let [mut totals, mut exclusive, mut inclusive] = [(); 3].map(|()| values.to_vec());
     let mut firsts = keys.to_vec();
     let runs = cpu::reduce_by_key_with(
@@ -175,42 +99,28 @@ fn agrees<K: Shared + Send + Sync, V: Function>(gpu: &Gpu, initial: V) {
         let [mut totals, mut exclusive, mut inclusive] =
             [0, 1, 3].map(|start| Guarded::<V>::room(stream, start, keys.len()));
         let mut runs = Guarded::<u32>::room(stream, 0, 1);
-        let views = || (device_keys.view(), device_values.view());
-        let (keys_view, values_view) = views();
+        let views = || (device_keys.view(), device_values.view(), Count::All);
+        let (keys_view, values_view, all) = views();
         reduce
             .pairs(
                 stream,
                 keys_view,
                 values_view,
-                Count::All,
+                all,
                 firsts.view_mut(),
                 totals.view_mut(),
                 runs.view_mut(),
                 &mut workspace,
             )
             .unwrap();
-        let (keys_view, values_view) = views();
+        let (keys_view, values_view, all) = views();
         let out = exclusive.view_mut();
-        scan.exclusive(
-            stream,
-            keys_view,
-            values_view,
-            Count::All,
-            out,
-            &mut workspace,
-        )
-        .unwrap();
-        let (keys_view, values_view) = views();
+        scan.exclusive(stream, keys_view, values_view, all, out, &mut workspace)
+            .unwrap();
+        let (keys_view, values_view, all) = views();
         let out = inclusive.view_mut();
-        scan.inclusive(
-            stream,
-            keys_view,
-            values_view,
-            Count::All,
-            out,
-            &mut workspace,
-        )
-        .unwrap();
+        scan.inclusive(stream, keys_view, values_view, all, out, &mut workspace)
+            .unwrap();
         let runs = runs.read(stream)[0] as usize;
         assert_bytes(&firsts.read(stream)[..runs], &expected.keys, case);
         assert_bytes(&totals.read(stream)[..runs], &expected.totals, case);

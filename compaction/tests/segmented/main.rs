@@ -4,6 +4,8 @@
 mod common;
 #[path = "../common/devices.rs"]
 mod devices;
+#[path = "../common/functions.rs"]
+mod functions;
 #[path = "../common/guarded.rs"]
 mod guarded;
 #[path = "../common/random.rs"]
@@ -11,6 +13,7 @@ mod random;
 #[path = "../common/spills.rs"]
 mod spills;
 
+mod own_operator;
 mod reduce;
 mod sort;
 
@@ -32,6 +35,14 @@ fn main() {
             equals_the_cpu, reduces_equal_lengths, takes_views_that_start_anywhere,
             reads_its_count_from_the_device, counts_in_64_bits, clamps_invalid_offsets,
             replays_a_captured_call, refuses_invalid_arguments,
+        }
+        test "own_operator_" own_operator {
+            combines_in_the_documented_order, equals_naive_loops, refuses_invalid_arguments_on_the_cpu,
+        }
+        nvrtc_shared "own_operator_" own_operator { kernels_compile_with_few_spills }
+        gpu "cuda_own_operator_" own_operator {
+            agrees_with_the_cpu, converts_items, reduces_equal_lengths, reads_its_count_from_the_device,
+            names_what_is_missing,
         }
         test "sort_" sort { sorts_each_segment_on_the_cpu, offsets_beyond_the_items_count_as_their_end_on_the_cpu, refuses_invalid_arguments_on_the_cpu }
         nvrtc_shared "sort_" sort { kernels_compile_with_few_spills }

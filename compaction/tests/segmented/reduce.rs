@@ -5,6 +5,7 @@ use std::sync::Arc;
 use compaction::{
     Count, CountWord,
     cuda::{Nvrtc, download, upload, zeroed},
+    layout::Shared,
     segmented_reduce::{Item, Operator, SegmentedReduce, Workspace, cpu},
 };
 use rand::RngExt;
@@ -184,37 +185,26 @@ pub(crate) fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) 
 }
 
 /// Reduces on the GPU, in views that start `start` items into their buffers.
-fn on_the_gpu<T: Draw, W: CountWord>(
+pub(crate) fn on_the_gpu<T: Shared, W: CountWord, V: Shared>(
     gpu: &Gpu,
-    operator: Operator,
+    reduce: &SegmentedReduce<T, W, V>,
     items: &[T],
     offsets: &[u32],
     start: usize,
-) -> Vec<T> {
+) -> Vec<V> {
     let stream = &gpu.stream;
-    let words: Vec<W> = offsets
-        .iter()
-        .map(|&offset| W::of_len(offset as usize))
-        .collect();
-    let (items, words) = (
-        Guarded::new(stream, start, items),
-        Guarded::new(stream, start, &words),
-    );
+    let words = offsets.iter().map(|&offset| W::of_len(offset as usize));
+    let words = Guarded::new(stream, start, &words.collect::<Vec<W>>());
+    let items = Guarded::new(stream, start, items);
     let segments = offsets.len() - 1;
-    let mut out = Guarded::<T>::room(stream, start, segments);
-    let reduce = SegmentedReduce::<T, W>::new(&gpu.compiler, &gpu.context, operator).unwrap();
+    let mut out = Guarded::<V>::room(stream, start, segments);
     let mut workspace = Workspace::with_capacity(stream, items.view().len()).unwrap();
     // The second call shows that the first one left the workspace as it was.
     for count in [Count::All, Count::Given(W::of_len(segments))] {
+        let (items, words) = (items.view(), words.view());
+        let out = out.view_mut();
         reduce
-            .by_offsets(
-                stream,
-                items.view(),
-                words.view(),
-                count,
-                out.view_mut(),
-                &mut workspace,
-            )
+            .by_offsets(stream, items, words, count, out, &mut workspace)
             .unwrap();
     }
     workspace.check(stream).unwrap();
@@ -230,7 +220,8 @@ fn equals<T: Draw, W: CountWord>(
 ) {
     let offsets = case.offsets(5);
     let items = draw::<T>(*offsets.last().unwrap() as usize + 7, random);
-    let got = on_the_gpu::<T, W>(gpu, operator, &items, &offsets, start);
+    let reduce = SegmentedReduce::<T, W>::new(&gpu.compiler, &gpu.context, operator).unwrap();
+    let got = on_the_gpu(gpu, &reduce, &items, &offsets, start);
     let name = format!("{} of {} by {operator}", case.name, T::NAME);
     assert_same(&got, &on_the_cpu(operator, &items, &offsets), &name);
 }
@@ -303,45 +294,49 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
+/// Checks the first segments for several counts, and that the room behind them is unchanged. `expected` has the results
+/// of all segments.
+pub(crate) fn counts_on_the_device<T: Shared, V: Shared>(
+    gpu: &Gpu,
+    reduce: &SegmentedReduce<T, u32, V>,
+    host: &[T],
+    offsets: &[u32],
+    expected: &[V],
+) {
     let stream = &gpu.stream;
-    let mut random = seeded(7);
+    let (items, offsets) = (
+        upload(stream, host).unwrap(),
+        upload(stream, offsets).unwrap(),
+    );
+    let all = expected.len() as u32;
+    let mut workspace = Workspace::with_capacity(stream, host.len()).unwrap();
+    for count in [0, 1, 33, all - 1, all, all + 1, u32::MAX] {
+        let device_count = upload(stream, &[count]).unwrap();
+        let mut out = Guarded::<V>::room(stream, 0, expected.len());
+        let untouched = out.read(stream);
+        let counted = Count::on_device(&device_count);
+        let room = out.view_mut();
+        reduce
+            .by_offsets(stream, &items, &offsets, counted, room, &mut workspace)
+            .unwrap();
+        let segments = expected.len().min(count as usize);
+        let expected = [&expected[..segments], &untouched[segments..]].concat();
+        let bytes = bytemuck::cast_slice::<V, u8>;
+        assert!(bytes(&out.read(stream)) == bytes(&expected), "{count}");
+        assert_eq!(workspace.check(stream).is_err(), count > all, "{count}");
+    }
+}
+
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let case = Case {
         name: "counted",
         lengths: (0..300).map(|segment| segment % 70 * 3).collect(),
     };
     let offsets = case.offsets(0);
-    let host = draw::<u32>(*offsets.last().unwrap() as usize, &mut random);
+    let host = draw::<u32>(*offsets.last().unwrap() as usize, &mut seeded(7));
     let expected = on_the_cpu(Operator::Sum, &host, &offsets);
-    let (items, device_offsets) = (
-        upload(stream, &host).unwrap(),
-        upload(stream, &offsets).unwrap(),
-    );
-    let reduce = SegmentedReduce::<u32>::new(&gpu.compiler, &gpu.context, Operator::Sum).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, host.len()).unwrap();
-    for count in [0, 1, 33, 299, 300, 301, u32::MAX] {
-        let device_count = upload(stream, &[count]).unwrap();
-        let mut out = upload(stream, &vec![7_u32; 300]).unwrap();
-        let count_view = Count::on_device(&device_count);
-        reduce
-            .by_offsets(
-                stream,
-                &items,
-                &device_offsets,
-                count_view,
-                &mut out,
-                &mut workspace,
-            )
-            .unwrap();
-        let out = download(stream, &out).unwrap();
-        let segments = 300.min(count as usize);
-        assert_same(&out[..segments], &expected[..segments], "counted");
-        assert!(
-            out[segments..].iter().all(|&sum| sum == 7),
-            "behind a count of {count}"
-        );
-        assert_eq!(workspace.check(stream).is_err(), count > 300, "{count}");
-    }
+    let reduce = SegmentedReduce::new(&gpu.compiler, &gpu.context, Operator::Sum).unwrap();
+    counts_on_the_device(gpu, &reduce, &host, &offsets, &expected);
 }
 
 /// Checks that arbitrary offsets access no other memory, and that later calls with new workspaces are right.

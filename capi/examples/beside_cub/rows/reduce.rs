@@ -37,7 +37,8 @@ pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
     arg_min(bench, log2_items)
 }
 
-fn reduce<T: Item>(
+/// Times a reduction of numbers below 2²⁰.
+pub(super) fn reduce<T: Item>(
     bench: &mut Bench,
     log2_items: u32,
     (name, peer): (&str, &str),

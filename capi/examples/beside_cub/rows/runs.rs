@@ -15,16 +15,25 @@ use crate::{
 const RUN_ITEMS: usize = 8;
 
 pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
-    let items = 1 << log2_items;
-    let keys: Vec<u32> = (0..items).map(|item| (item / RUN_ITEMS) as u32).collect();
+    let (keys, values) = pairs(log2_items);
     let keys: &[u8] = bytemuck::cast_slice(&keys);
     unique(bench, log2_items, keys)?;
     run_lengths(bench, log2_items, keys)?;
-    let values = inputs::random(items, 1 << 10);
     let pairs = [keys, bytemuck::cast_slice(&values)];
     unique_by_key(bench, log2_items, &pairs)?;
-    reduce_by_key(bench, log2_items, &pairs)?;
-    scan_by_key(bench, log2_items, &pairs)
+    let sums = ReduceByKey::new(&bench.compiler, &bench.context, Operator::Sum)?;
+    let row = ("sums of u32 by u32", "reduce_by_key_u32");
+    reduce_by_key(bench, log2_items, &pairs, row, &sums)?;
+    let scan = ScanByKey::new(&bench.compiler, &bench.context, Operator::Sum)?;
+    let row = ("exclusive sum of u32 by u32", "scan_by_key_u32");
+    scan_by_key(bench, log2_items, &pairs, row, &scan)
+}
+
+/// Returns keys in runs, and as many values.
+pub(super) fn pairs(log2_items: u32) -> (Vec<u32>, Vec<u32>) {
+    let items = 1 << log2_items;
+    let keys = (0..items).map(|item| (item / RUN_ITEMS) as u32).collect();
+    (keys, inputs::random(items, 1 << 10))
 }
 
 fn unique(bench: &mut Bench, log2_items: u32, keys: &[u8]) -> Result<()> {
@@ -105,17 +114,23 @@ fn unique_by_key(bench: &mut Bench, log2_items: u32, pairs: &[&[u8]]) -> Result<
     })
 }
 
-fn reduce_by_key(bench: &mut Bench, log2_items: u32, pairs: &[&[u8]]) -> Result<()> {
+/// Times a sum of the values of each run.
+pub(super) fn reduce_by_key(
+    bench: &mut Bench,
+    log2_items: u32,
+    pairs: &[&[u8]],
+    (name, peer): (&str, &str),
+    sums: &ReduceByKey<u32, u32>,
+) -> Result<()> {
     let items = 1 << log2_items;
-    let sums = ReduceByKey::<u32, u32>::new(&bench.compiler, &bench.context, Operator::Sum)?;
     let mut workspace = Workspace::with_capacity(&bench.stream, items)?;
     let work = Work {
-        name: "sums of u32 by u32",
+        name,
         log2_items,
         inputs: pairs,
         outputs: &[4 * items, 4 * items, 4],
         bytes: 4 * (2 * items + 2 * items / RUN_ITEMS),
-        peer: Some("reduce_by_key_u32"),
+        peer: Some(peer),
         is_exact: true,
     };
     bench.row(&work, |stream, inputs, outputs| {
@@ -137,17 +152,23 @@ fn reduce_by_key(bench: &mut Bench, log2_items: u32, pairs: &[&[u8]]) -> Result<
     })
 }
 
-fn scan_by_key(bench: &mut Bench, log2_items: u32, pairs: &[&[u8]]) -> Result<()> {
+/// Times an exclusive sum of the values of each run.
+pub(super) fn scan_by_key(
+    bench: &mut Bench,
+    log2_items: u32,
+    pairs: &[&[u8]],
+    (name, peer): (&str, &str),
+    scan: &ScanByKey<u32, u32>,
+) -> Result<()> {
     let items = 1 << log2_items;
-    let scan = ScanByKey::<u32, u32>::new(&bench.compiler, &bench.context, Operator::Sum)?;
     let mut workspace = Workspace::with_capacity(&bench.stream, items)?;
     let work = Work {
-        name: "exclusive sum of u32 by u32",
+        name,
         log2_items,
         inputs: pairs,
         outputs: &[4 * items],
         bytes: 12 * items,
-        peer: Some("scan_by_key_u32"),
+        peer: Some(peer),
         is_exact: true,
     };
     bench.row(&work, |stream, inputs, outputs| {

@@ -12,18 +12,21 @@ use crate::{
 };
 
 pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
-    sum::<u32>(bench, log2_items, "exclusive_sum_u32", |number| number)?;
-    sum::<f32>(bench, log2_items, "exclusive_sum_f32", |number| {
+    sum::<u32>(bench, log2_items, ("u32", "exclusive_sum_u32"), |number| {
+        number
+    })?;
+    sum::<f32>(bench, log2_items, ("f32", "exclusive_sum_f32"), |number| {
         number as f32
     })?;
-    sum::<u64>(bench, log2_items, "exclusive_sum_u64", u64::from)?;
-    sum::<f64>(bench, log2_items, "exclusive_sum_f64", f64::from)
+    sum::<u64>(bench, log2_items, ("u64", "exclusive_sum_u64"), u64::from)?;
+    sum::<f64>(bench, log2_items, ("f64", "exclusive_sum_f64"), f64::from)
 }
 
-fn sum<T: Item>(
+/// Times an exclusive sum of numbers below 64.
+pub(super) fn sum<T: Item>(
     bench: &mut Bench,
     log2_items: u32,
-    peer: &str,
+    (name, peer): (&str, &str),
     number: fn(u32) -> T,
 ) -> Result<()> {
     let items = 1 << log2_items;
@@ -36,7 +39,7 @@ fn sum<T: Item>(
     )?;
     let mut workspace = Workspace::with_capacity(&bench.stream, items)?;
     let work = Work {
-        name: T::NAME,
+        name,
         log2_items,
         inputs: &[bytemuck::cast_slice(&numbers)],
         outputs: &[size_of_val(&numbers[..])],

@@ -16,7 +16,13 @@ use crate::{
 const LENGTH: usize = 64;
 
 pub(crate) fn rows(bench: &mut Bench, log2_items: u32) -> Result<()> {
-    sums(bench, log2_items)?;
+    let reduce = SegmentedReduce::new(&bench.compiler, &bench.context, Operator::Sum)?;
+    sums(
+        bench,
+        log2_items,
+        ("sums of u32", "segmented_sum_u32"),
+        &reduce,
+    )?;
     sorts(bench, log2_items)
 }
 
@@ -26,13 +32,18 @@ fn offsets(items: usize) -> Vec<u32> {
         .collect()
 }
 
-fn sums(bench: &mut Bench, log2_items: u32) -> Result<()> {
+/// Times the sums of segments, given by offsets and by their length.
+pub(super) fn sums(
+    bench: &mut Bench,
+    log2_items: u32,
+    (name, peer): (&str, &str),
+    reduce: &SegmentedReduce<u32>,
+) -> Result<()> {
     let items = 1 << log2_items;
     let (random, offsets) = (inputs::random(items, u32::MAX), offsets(items));
-    let reduce = SegmentedReduce::<u32>::new(&bench.compiler, &bench.context, Operator::Sum)?;
     let mut workspace = Workspace::with_capacity(&bench.stream, items)?;
     let work = Work {
-        name: "sums of u32",
+        name,
         log2_items,
         inputs: &[
             bytemuck::cast_slice(&random),
@@ -40,7 +51,7 @@ fn sums(bench: &mut Bench, log2_items: u32) -> Result<()> {
         ],
         outputs: &[4 * items / LENGTH],
         bytes: 4 * items,
-        peer: Some("segmented_sum_u32"),
+        peer: Some(peer),
         is_exact: true,
     };
     bench.row(&work, |stream, inputs, outputs| {
@@ -49,7 +60,7 @@ fn sums(bench: &mut Bench, log2_items: u32) -> Result<()> {
         Ok(reduce.by_offsets(stream, items, offsets, Count::All, out, &mut workspace)?)
     })?;
     let work = Work {
-        name: "sums of u32, length given",
+        name: &format!("{name}, length given"),
         ..work
     };
     bench.row(&work, |stream, inputs, outputs| {
@@ -61,7 +72,7 @@ fn sums(bench: &mut Bench, log2_items: u32) -> Result<()> {
     let mut uneven: Vec<u32> = (0..short as u32).map(|segment| segment / 2).collect();
     uneven.push(items as u32);
     let work = Work {
-        name: "sums of u32, one long segment",
+        name: &format!("{name}, one long segment"),
         inputs: &[bytemuck::cast_slice(&random), bytemuck::cast_slice(&uneven)],
         outputs: &[4 * short],
         peer: None,
