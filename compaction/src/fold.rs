@@ -40,8 +40,22 @@ impl<T: Item, M: Monoid<T>> Fold<T> for Known<M> {
     }
 }
 
-/// An operation given by its identity and the functions `lift` and `combine`, as a [`Fold`] of items of type `I`.
-pub(crate) struct With<A, L, C>(pub(crate) A, pub(crate) L, pub(crate) C);
+/// An operation given by functions, as a [`Fold`] of items of type `I`.
+pub(crate) struct With<A, L, C> {
+    identity: A,
+    lift: L,
+    combine: C,
+}
+
+impl<A, L, C> With<A, L, C> {
+    pub(crate) fn new(identity: A, lift: L, combine: C) -> Self {
+        Self {
+            identity,
+            lift,
+            combine,
+        }
+    }
+}
 
 impl<I, A, L, C> Fold<I> for With<A, L, C>
 where
@@ -54,13 +68,13 @@ where
     const COMMUTATIVE: bool = false;
 
     fn identity(&self) -> A {
-        self.0
+        self.identity
     }
     fn lift(&self, item: I, _: usize) -> A {
-        (self.1)(item)
+        (self.lift)(item)
     }
     fn combine(&self, left: A, right: A) -> A {
-        (self.2)(left, right)
+        (self.combine)(left, right)
     }
 }
 

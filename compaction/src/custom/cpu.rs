@@ -34,7 +34,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     tree::reduce(&with, items)
 }
 
@@ -68,7 +68,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     scan(&with, initial, items, (out, false))
 }
 
@@ -101,7 +101,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     scan(&with, initial, items, (out, true))
 }
 

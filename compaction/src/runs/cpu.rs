@@ -234,7 +234,7 @@ pub fn reduce_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Sync>(
     values_out: &mut [V],
 ) -> Result<usize> {
     REDUCE_BY_KEY.check_pairs((keys, values), (keys_out, values_out))?;
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     let by_key = ByKey {
         fold: &with,
         keys,
@@ -322,7 +322,7 @@ pub fn exclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Syn
     values: &[V],
     out: &mut [V],
 ) -> Result<()> {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     scan_pairs(&with, initial, (keys, values), (out, false), |value| value)
 }
 
@@ -353,7 +353,7 @@ pub fn inclusive_scan_by_key_with<K: Movable + Send + Sync, V: Copy + Send + Syn
     values: &[V],
     out: &mut [V],
 ) -> Result<()> {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     scan_pairs(&with, initial, (keys, values), (out, true), |value| value)
 }
 

@@ -78,7 +78,7 @@ where
     V: Copy + Send + Sync,
     W: CountWord,
 {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     by_offsets_of(&with, |value| value, items, offsets, out)
 }
 
@@ -138,7 +138,7 @@ where
     T: Copy + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let with = With(identity, lift, combine);
+    let with = With::new(identity, lift, combine);
     of_length_of(&with, |value| value, items, length, out)
 }
 
