@@ -16,7 +16,7 @@ mod other_users;
 mod pages;
 mod viewer;
 
-use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
+use std::{io, net::TcpListener, sync::Arc, time::Duration};
 
 use axum::{
     http::StatusCode,
@@ -30,7 +30,7 @@ use self::{
 use crate::{
     Address, Error,
     error::report,
-    session::{Ended, Session, ViewOptions},
+    session::{Ended, Session, ViewOptions, spawn, tone_mapping_pool},
 };
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text, escaped};
@@ -142,12 +142,6 @@ impl Server {
         scene: &Arc<Scene>,
         options: ViewOptions,
     ) -> Result<(Ended, Arc<Scene>), Error> {
-        let Server {
-            listener,
-            access,
-            stopper,
-            ..
-        } = self;
         let notifier = Arc::<Notifier>::default();
         let session = Session::start(
             Box::new(renderer),
@@ -158,18 +152,16 @@ impl Server {
         )
         .map_err(|(_, error)| serve_error(&error))?;
         let earlier_autosaves = session.earlier_autosaves_message();
-        let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
+        let broadcaster = Arc::new(Broadcaster::new(session, notifier, self.stopper.0));
         if let Some(message) = earlier_autosaves {
             report(&escaped(&message));
             broadcaster.say_problem(message);
         }
-        let pool = crate::session::tone_mapping_pool().map_err(|error| serve_error(&error))?;
+        let pool = tone_mapping_pool().map_err(|error| serve_error(&error))?;
         let broadcaster_for_thread = broadcaster.clone();
-        let broadcast_thread = thread::Builder::new()
-            .name("broadcast".to_owned())
-            .spawn(move || broadcaster_for_thread.run(&pool))
+        let broadcast_thread = spawn("broadcast", move || broadcaster_for_thread.run(&pool))
             .map_err(|error| serve_error(&error))?;
-        let served = serve_pages(listener, access, &broadcaster);
+        let served = serve_pages(self.listener, self.access, &broadcaster);
         broadcaster.end();
         let thread_ended = broadcast_thread.join();
         // The viewers' tasks ended with their runtime, so this is the last reference.

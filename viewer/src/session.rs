@@ -19,7 +19,6 @@ mod loader;
 mod newest_request;
 mod noise_history;
 mod orbit;
-mod path_query;
 mod quantile;
 mod recent_stats;
 mod stage_times;
@@ -30,30 +29,32 @@ mod transparency;
 
 pub(crate) use commands::Pending;
 pub(crate) use controller::{
-    Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
+    Animation, Continuity, EditState, EditorState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
 };
 pub(crate) use controls::{
     Action, Change, Control, FAST, FlyDirection, HELP, ScreenAction, action, hints, tooltip,
 };
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
-pub(crate) use editing::{FRACTION, Property};
+pub(crate) use editing::{FRACTION, Property, with_unit};
 pub(crate) use events::{Message, RenderEvent, SessionEvent};
-pub(crate) use inspection::end_text;
+pub(crate) use inspection::{InspectedPath, PixelInfo, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::{SceneView, Viewpoint};
 pub(crate) use light_groups::PartInfo;
 pub(crate) use noise_history::NoisePoint;
-pub(crate) use path_query::{InspectedPath, PixelInfo};
 pub(crate) use recent_stats::Recent;
 pub use render_thread::Ended;
 pub(crate) use render_thread::State;
-pub(crate) use requested_film::RequestedFilm;
 pub(crate) use stage_times::{MeasuredTimes, RecentBounce, Spread, StageTimes};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+};
 
 use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -216,6 +217,14 @@ const MAX_THREADS: usize = 4;
 pub(crate) fn tone_mapping_pool() -> Result<ThreadPool, ThreadPoolBuildError> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     ThreadPoolBuilder::new().num_threads(threads).build()
+}
+
+/// Starts a thread of this name.
+pub(crate) fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
 /// Locks a mutex, and ignores that a thread has panicked while it held the lock. The data are valid even then, because

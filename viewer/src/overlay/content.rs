@@ -46,20 +46,14 @@ impl Form {
 
 /// Returns the rows of the statistics panel in this form, without regard to the height.
 pub(super) fn rows<'a>(figures: &Figures<'a>, form: Form) -> Vec<Row<'a>> {
-    let Figures {
-        stats,
-        recent,
-        state,
-        detail,
-        ..
-    } = *figures;
+    let (stats, recent) = (figures.stats, figures.recent);
     let mut rows = head::rows(figures);
-    rows.push(Row::Progress(match (state, recent.comparing) {
+    rows.push(Row::Progress(match (figures.state, recent.comparing) {
         (State::Comparing, Some(comparing)) => comparing.progress,
         (State::Rendering { progress, .. } | State::Paused { progress, .. }, _) => progress,
         (State::Comparing | State::Done, _) => 0.0,
     }));
-    if detail == Detail::Short {
+    if figures.detail == Detail::Short {
         rows.extend(legend("", &RAYS, form.cells));
         rows.extend(stats.bounces.iter().take(recent.rows).map(Row::Bar));
         return rows;

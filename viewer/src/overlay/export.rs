@@ -112,14 +112,8 @@ fn number(value: impl Into<Option<f64>>) -> Value {
 }
 
 fn render(figures: &Figures<'_>) -> Record {
-    let Figures {
-        stats,
-        size: (width, height),
-        state,
-        units,
-        ..
-    } = *figures;
-    let (name, target) = match state {
+    let (stats, (width, height)) = (figures.stats, figures.size);
+    let (name, target) = match figures.state {
         State::Rendering { samples, .. } => ("rendering", Some(samples)),
         State::Paused { samples, .. } => ("paused", Some(samples)),
         State::Comparing => ("comparing", None),
@@ -157,7 +151,7 @@ fn render(figures: &Figures<'_>) -> Record {
         ("trees_bytes", json!(memory.map(|of| of.trees))),
         ("wave_paths", json!(waves.map(|of| of.paths))),
         ("waves_in_flight", json!(waves.map(|of| of.in_flight))),
-        ("units", json!(units)),
+        ("units", json!(figures.units)),
     ])
 }
 

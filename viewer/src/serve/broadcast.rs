@@ -5,7 +5,7 @@
 
 use std::{
     mem::{self, Discriminant},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -16,29 +16,20 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{
-        AnimationStatus, Editor, Path, PixelDescription, Status, UserMessages, ViewerRequest,
-    },
+    messages::{AnimationStatus, Path, PixelDescription, Status, UserMessages, ViewerRequest},
     notifier::Notifier,
 };
 use crate::{
-    overlay::{
-        FigureFormat, Figures, Units, figures_as,
-        pixels::{describe, describe_compared},
-    },
-    saved_picture::SavedPicture,
+    overlay::pixels::{describe, describe_compared},
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Message,
+        PixelInfo, Session, State, Viewpoint, add_problem, lock,
     },
 };
 use raysieve::{
     film::picture::tone::Tone,
     inspect::debug_view::{DebugImage, DebugView, Legend},
-    render::{
-        output::{DisplayImage, Look},
-        stats::Stats,
-    },
+    render::output::Look,
 };
 use raysieve_scene::Scene;
 
@@ -101,7 +92,7 @@ impl Broadcaster {
     /// # Errors
     /// A message if the request names something that does not exist. The caller must then disconnect the viewer.
     pub(super) fn handle_request(&self, request: ViewerRequest) -> Result<(), &'static str> {
-        let mut session = lock(&self.session);
+        let mut session = self.session();
         let message = match request {
             // Counted per viewer, in `viewer`.
             ViewerRequest::Displayed => return Ok(()),
@@ -152,29 +143,13 @@ impl Broadcaster {
         Ok(())
     }
 
-    /// Returns the newest picture for saving; `None` before the first. In a debug view, returns the debug image instead
-    /// once that image is ready.
-    pub(super) fn displayed_picture(&self) -> Option<SavedPicture> {
-        let frame = self.frame()?;
-        let session = lock(&self.session);
-        let debug_image = session.debug_image(&frame);
-        Some(SavedPicture::new(&session, frame, debug_image, None))
+    pub(super) fn session(&self) -> MutexGuard<'_, Session> {
+        lock(&self.session)
     }
 
     /// Returns the newest frame; `None` before the first.
     pub(super) fn frame(&self) -> Option<DisplayFrame> {
         lock(&self.frame).clone()
-    }
-
-    /// Requests the film for saving; `None` before the first picture.
-    pub(super) fn request_film(&self) -> Option<RequestedFilm> {
-        let has_picture = lock(&self.frame).is_some();
-        has_picture.then(|| lock(&self.session).request_film())
-    }
-
-    /// Returns the scene with the viewers' changes, for saving.
-    pub(super) fn scene_to_save(&self) -> SceneToSave {
-        lock(&self.session).scene_to_save()
     }
 
     /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
@@ -188,26 +163,6 @@ impl Broadcaster {
         self.notifier.change(|pending| {
             add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
         });
-    }
-
-    /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
-    /// there is none.
-    pub(super) fn compared_image(&self) -> Option<DisplayImage> {
-        let session = lock(&self.session);
-        let (image, look) = (session.compared.as_ref()?.clone(), session.look);
-        drop(session);
-        Some(DisplayImage {
-            size: image.size(),
-            rgba: image.to_display(look.exposure_stops, look.tone),
-            debug_view: DebugView::Light,
-        })
-    }
-
-    /// Returns the name of the scene's file without folder and extension, to name downloaded files.
-    pub(super) fn scene_name(&self) -> String {
-        let session = lock(&self.session);
-        let name = session.scene.path.file_stem().unwrap_or_default();
-        name.to_string_lossy().into_owned()
     }
 
     /// Counts a further viewer until the returned guard is dropped. Returns `None` if there are `MAX_VIEWERS` viewers
@@ -258,7 +213,7 @@ impl Broadcaster {
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let autosave_due = lock(&self.session).autosave_if_due(None, Instant::now());
+            let autosave_due = self.session().autosave_if_due(None, Instant::now());
             let due = sent.next_due().into_iter().chain(autosave_due).min();
             let pending = self.notifier.take(due);
             if pending.ended {
@@ -267,7 +222,7 @@ impl Broadcaster {
             }
             let mut note = pending.note;
             for event in pending.session_events {
-                let message = lock(&self.session).handle_event(event);
+                let message = self.session().handle_event(event);
                 note = message.or(note);
                 // The poses of an animation that plays count as new frames.
                 if !self.plays() {
@@ -275,7 +230,7 @@ impl Broadcaster {
                 }
             }
             if let Some(inspected) = pending.inspected {
-                let selected = lock(&self.session).select_hit(&inspected);
+                let selected = self.session().select_hit(&inspected);
                 // On a phone, the editor is far below the picture.
                 let message = selected.map(|selected| {
                     Message::naming("Edit (l)", "Edit, below", |edit| {
@@ -293,13 +248,13 @@ impl Broadcaster {
             if let Some(info) = pending.pixel {
                 self.send_pixel(&info);
             }
-            let gone = |viewpoint: &mut Viewpoint| !lock(&self.session).is_at(viewpoint);
+            let gone = |viewpoint: &mut Viewpoint| !self.session().is_at(viewpoint);
             if sent.path.take_if(gone).is_some() {
                 self.send_path(None);
             }
             self.send_editor(&mut sent);
-            let frame = lock(&self.session).take_frame();
-            let look = lock(&self.session).look;
+            let frame = self.session().take_frame();
+            let look = self.session().look;
             let has_new = frame.is_some();
             let mut has_new_picture = false;
             if let Some(frame) = frame {
@@ -318,18 +273,18 @@ impl Broadcaster {
                 continue;
             }
             // Without viewers, an animation stands still.
-            lock(&self.session).play_on();
+            self.session().play_on();
             let Some(frame) = self.frame() else {
                 // The first frame is followed by a status message.
                 sent.status_due = None;
                 continue;
             };
-            let session = lock(&self.session);
+            let session = self.session();
             let debug_view = (session.debug_view, session.derived_image());
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
-                let session = lock(&self.session);
+                let session = self.session();
                 let (debug_image, alpha) = (session.debug_image(&frame), session.alpha());
                 drop(session);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
@@ -377,13 +332,13 @@ impl Broadcaster {
     }
 
     fn plays(&self) -> bool {
-        let animation = lock(&self.session).animation();
+        let animation = self.session().animation();
         animation.is_some_and(|animation| animation.playing)
     }
 
     /// Sends the state of the editor to all viewers if it has changed since it was last sent.
     fn send_editor(&self, sent: &mut SentState) {
-        let editor = Editor::of(&lock(&self.session));
+        let editor = self.session().editor();
         if sent.editor.as_ref() == Some(&editor) {
             return;
         }
@@ -398,7 +353,7 @@ impl Broadcaster {
 
     /// Sends the description of a pixel to all viewers.
     fn send_pixel(&self, info: &PixelInfo) {
-        let compared = lock(&self.session).compared.as_ref().cloned();
+        let compared = self.session().compared.as_ref().cloned();
         let frame = self.frame();
         let Some(frame) = frame else {
             return;
@@ -436,7 +391,7 @@ impl Broadcaster {
     ) {
         let mut messages = lock(&self.messages);
         messages.mark_sent(Instant::now());
-        let session = lock(&self.session);
+        let session = self.session();
         let status = Status {
             stats: &frame.stats_in(look, legend.is_some()),
             recent: &frame.recent,
@@ -459,24 +414,6 @@ impl Broadcaster {
             scene_error: session.scene_error.as_deref(),
         };
         send(&self.statuses, &status);
-    }
-
-    /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
-    /// frame.
-    pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
-        let look = lock(&self.session).look;
-        let frame = self.frame()?;
-        let stats = frame.stats_in(look, false);
-        Some(figures_as(&Figures::of(&frame, &stats, units), format))
-    }
-
-    /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`
-    /// before the first frame.
-    pub(super) fn stats(&self) -> Option<Stats> {
-        let look = lock(&self.session).look;
-        lock(&self.frame)
-            .as_ref()
-            .map(|frame| frame.stats_in(look, false))
     }
 }
 
@@ -510,7 +447,7 @@ struct SentState {
     /// Viewpoint of the displayed path; `None` if no path is displayed.
     path: Option<Viewpoint>,
     /// Last state of the editor that was sent; `None` before the first.
-    editor: Option<Editor>,
+    editor: Option<EditorState>,
 }
 
 impl SentState {

@@ -7,8 +7,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, Motion, PartInfo,
-    Property, Recent, Session, State, add_problem, end_text,
+    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, Motion, Recent,
+    Session, State, add_problem, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -228,36 +228,6 @@ impl<'a> Path<'a> {
         };
         Self {
             path: inspected.map(displayed),
-        }
-    }
-}
-
-/// A message with what the page can edit: the parts of the scene, and the properties of the selected one.
-///
-/// Sent when the scene has been loaded or edited, when another part or property has been selected, and when the lens
-/// has changed.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Editor {
-    pub(super) parts: Vec<PartInfo>,
-    /// Selected part; `None` if none is selected.
-    pub(super) selected: Option<Part>,
-    /// Part in `parts` that contains the selected one; `None` if none is selected.
-    pub(super) listed: Option<Part>,
-    pub(super) properties: Vec<Property>,
-    pub(super) can_undo: bool,
-    pub(super) can_redo: bool,
-}
-
-impl Editor {
-    pub(super) fn of(session: &Session) -> Self {
-        let (can_undo, can_redo) = session.undo_and_redo();
-        Self {
-            parts: session.parts(),
-            selected: session.selected_part(),
-            listed: session.selected_listed_part(),
-            properties: session.properties(),
-            can_undo,
-            can_redo,
         }
     }
 }

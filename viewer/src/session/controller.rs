@@ -20,6 +20,7 @@ pub(crate) use self::{
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
+    scene_edits::EditorState,
 };
 use self::{animation::Playback, autosave::Autosave, history::History, scenes::file_camera};
 use super::{
@@ -30,11 +31,10 @@ use super::{
     derived_image::DerivedImageThread,
     editing::Editing,
     events::{EventSender, Message, RenderEvent},
-    inspection::Inspection,
+    inspection::{Inspection, PathQuery, QueryKind},
     inspection_scene::{InspectionScene, Viewpoint},
     loader::Loader,
     orbit::Orbit,
-    path_query::{PathQuery, QueryKind},
     render_thread::RenderThread,
     transparency::AlphaThread,
 };
@@ -157,18 +157,6 @@ impl Session {
         interval: Duration,
         on_event: impl Fn(RenderEvent) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
-        let ViewOptions {
-            look,
-            debug_view,
-            oidn,
-            compared,
-            strategy,
-            changes,
-            load,
-            noise,
-            watches,
-            ..
-        } = options;
         let events = EventSender::new(on_event);
         let (settings, trees) = (renderer.settings(), renderer.trees());
         let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees.clone()));
@@ -180,16 +168,16 @@ impl Session {
             renderer,
             inspection_scene.clone(),
             spp,
-            look.denoise,
+            options.look.denoise,
             interval,
             events.clone(),
         )?;
         let loader = Loader::start(
             scene.clone(),
             trees,
-            (changes, load.clone(), noise),
+            (options.changes, options.load.clone(), options.noise),
             settings,
-            watches,
+            options.watches,
             events.clone(),
         );
         if let Err(error) = &loader {
@@ -203,8 +191,8 @@ impl Session {
             loader: loader.ok(),
             inspection_scene,
             debug_views: DebugViewThread::new(events.clone()),
-            debug_view,
-            compared,
+            debug_view: options.debug_view,
+            compared: options.compared,
             compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
@@ -212,7 +200,7 @@ impl Session {
             events,
             scene: scene.clone(),
             scene_error: None,
-            first: load,
+            first: options.load,
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
@@ -221,14 +209,17 @@ impl Session {
             file_camera: file_camera(scene),
             size: scene.size,
             region: None,
-            strategy,
+            strategy: options.strategy,
             samples: spp,
             paused: false,
             flying: false,
-            look,
+            look: options.look,
         };
         session.request_debug_view();
-        if let Some(oidn) = oidn.filter(|_| debug_view == DebugView::Light) {
+        if let Some(oidn) = options
+            .oidn
+            .filter(|_| session.debug_view == DebugView::Light)
+        {
             session.show_oidn(oidn);
         }
         Ok(session)

@@ -11,8 +11,8 @@ use std::{collections::HashMap, sync::Arc};
 use glam::Vec3;
 use serde::Serialize;
 
-pub(crate) use self::numbers::range_refusal;
-use self::numbers::{STEP, rounded, stepped, with_unit};
+pub(crate) use self::numbers::with_unit;
+use self::numbers::{STEP, range_refusal, rounded, stepped};
 
 use super::light_groups::{LightGroup, NUMBER, listed_part, listed_parts};
 use raysieve_scene::{

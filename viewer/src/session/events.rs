@@ -11,8 +11,8 @@ use std::{
 use glam::Vec3;
 
 use super::{
+    inspection::{InspectedPath, PathQuery, PixelInfo},
     lock,
-    path_query::{InspectedPath, PathQuery, PixelInfo},
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::Scene;

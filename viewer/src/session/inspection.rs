@@ -7,16 +7,74 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    thread,
 };
 
 use super::{
     events::{EventSender, RenderEvent, SessionEvent},
-    inspection_scene::InspectionScene,
-    path_query::{InspectedPath, PathQuery, PixelInfo, QueryKind},
+    inspection_scene::{InspectionScene, Viewpoint},
+    spawn,
 };
 use crate::Error;
-use raysieve::inspect::path_record::{End, Inspector, PathRecord};
+use raysieve::inspect::path_record::{End, Inspector, PathRecord, PathSegment};
+use raysieve_scene::Camera;
+
+/// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
+pub(crate) struct PathQuery {
+    pub(super) camera: Camera,
+    /// Width and height of the picture in pixels.
+    pub(super) size: (u32, u32),
+    /// Column and row of the pixel, from 0 at the upper left.
+    pub(super) pixel: (u32, u32),
+    /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
+    /// command it is ignored, and the render thread sets it.
+    pub(super) sample: u32,
+    pub(super) wanted: QueryKind,
+}
+
+/// The information that a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryKind {
+    Path,
+    /// The position of the first hit only, as a point to focus on.
+    Focus,
+    /// The surface in the pixel, and the spread of the pixel's samples.
+    Pixel,
+}
+
+/// The content of a pixel: its surface, and the spread of its samples.
+pub(crate) struct PixelInfo {
+    /// Column and row of the pixel, from 0 at the upper left.
+    pub(crate) pixel: (u32, u32),
+    /// Number of samples of the pixel in the film when it was asked for.
+    pub(crate) samples: u32,
+    /// Estimated relative standard error of the pixel's mean brightness with that number of samples; `None` if the
+    /// traced samples were black or too few. Rejected samples count as black.
+    pub(crate) error: Option<f64>,
+    /// Material, instance and primitive that the first sample hits first, as text; or that it hits only the background.
+    pub(crate) surface: String,
+    /// Scene, camera and picture size of the pixel.
+    pub(crate) viewpoint: Viewpoint,
+}
+
+impl PathQuery {
+    /// Returns the viewpoint of the result, if the request is traced in this scene.
+    pub(super) fn viewpoint(&self, inspection_scene: &Arc<InspectionScene>) -> Viewpoint {
+        Viewpoint {
+            size: self.size,
+            camera: self.camera,
+            inspection_scene: Arc::downgrade(inspection_scene),
+        }
+    }
+}
+
+/// A traced path and its projection into the picture in which it was requested.
+pub(crate) struct InspectedPath {
+    pub(crate) path_record: PathRecord,
+    /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
+    pub(crate) segments: Vec<PathSegment>,
+    /// Scene, camera and picture size for which the path was traced.
+    pub(crate) viewpoint: Viewpoint,
+}
 
 /// Maximum number of a pixel's samples that are traced again to estimate its error.
 const MAX_TRACED: u32 = 64;
@@ -66,8 +124,7 @@ impl Inspection {
             drop(busy);
             events.send(event);
         };
-        let thread = thread::Builder::new().name("inspect".to_owned());
-        thread.spawn(work).map(|_| true)
+        spawn("inspect", work).map(|_| true)
     }
 }
 
@@ -95,22 +152,15 @@ fn try_trace(
     inspection_scene: &Arc<InspectionScene>,
     query: &PathQuery,
 ) -> Result<RenderEvent, Error> {
-    let PathQuery {
-        camera,
-        size,
-        pixel,
-        sample,
-        wanted,
-    } = *query;
     let mut inspector =
         Inspector::for_scene(inspection_scene.render_scene()?, &inspection_scene.scene);
-    inspector.set_camera(&camera, size);
-    if wanted == QueryKind::Pixel {
+    inspector.set_camera(&query.camera, query.size);
+    if query.wanted == QueryKind::Pixel {
         let info = pixel_info(&inspector, inspection_scene, query)?;
         return Ok(RenderEvent::Pixel(Box::new(info)));
     }
-    let path_record = inspector.trace(pixel, sample)?;
-    if wanted == QueryKind::Focus {
+    let path_record = inspector.trace(query.pixel, query.sample)?;
+    if query.wanted == QueryKind::Focus {
         let hit = path_record
             .vertices
             .first()

@@ -15,7 +15,6 @@ use std::{
         Arc,
         mpsc::{self, Receiver, RecvError, RecvTimeoutError, Sender},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -26,7 +25,10 @@ use notify_debouncer_mini::{
 
 use self::poses::read_file;
 pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
-use super::events::{EventSender, LoadReason, Loaded, SessionEvent};
+use super::{
+    events::{EventSender, LoadReason, Loaded, SessionEvent},
+    spawn,
+};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
@@ -107,8 +109,7 @@ impl Loader {
             watched: BTreeSet::new(),
             events,
         };
-        let thread = thread::Builder::new().name("load".to_owned());
-        thread.spawn(move || state.run(&requests))?;
+        spawn("load", move || state.run(&requests))?;
         Ok(Self(sender))
     }
 

@@ -151,11 +151,10 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
     let path = path.with_extension("png");
     match path.exists() {
         false => Ok(path),
-        true => Err(Error::Write {
-            path,
-            problem: "not saved: the file exists; to replace it, save with the ending .png"
-                .to_owned(),
-        }),
+        true => {
+            let why = "the file exists; to replace it, save with the ending .png";
+            Err(Error::not_saved(path, why))
+        }
     }
 }
 
@@ -165,10 +164,6 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
 /// If the name has another ending than `.png`, `.exr`, `.ron`, `.csv` and `.json`, or the folder cannot be written. Also if the scene is
 /// to be saved, and cannot be written or names other files relative to another folder.
 pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> {
-    let refused = |problem: String| Error::Write {
-        path: path.to_owned(),
-        problem: format!("not saved: {problem}"),
-    };
     let own = scene.path();
     let is_scene = path
         .extension()
@@ -177,16 +172,14 @@ pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> 
         scene.check_target(path)?;
         let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
         if scene.names_files() && folder(path) != folder(own) {
-            return Err(refused(format!(
-                "the scene names other files relative to its folder; save it in {}",
-                folder_of(own).display()
-            )));
+            let folder = folder_of(own).display();
+            let why =
+                format!("the scene names other files relative to its folder; save it in {folder}");
+            return Err(Error::not_saved(path, why));
         }
     } else if PictureFormat::of(path).is_none() && FigureFormat::of(path).is_none() {
-        return Err(refused(format!(
-            "expected a name that ends in {}",
-            offered_endings(own)
-        )));
+        let why = format!("expected a name that ends in {}", offered_endings(own));
+        return Err(Error::not_saved(path, why));
     }
     Ok(check_place(path)?)
 }

@@ -10,12 +10,7 @@ use crate::{
 pub(super) fn title(scene: &str, animation: Option<Animation>, frame: &DisplayFrame) -> String {
     let time = animation.map(|animation| format!(" – {}", animation.named_text()));
     let time = time.unwrap_or_default();
-    let DisplayFrame {
-        stats,
-        recent,
-        state,
-        ..
-    } = frame;
+    let (stats, state) = (&frame.stats, &frame.state);
     let word = format::sample_word(stats.spp);
     let samples = match state {
         State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
@@ -31,12 +26,12 @@ pub(super) fn title(scene: &str, animation: Option<Animation>, frame: &DisplayFr
     ];
     let details: String = details.into_iter().flatten().collect();
     let frames = match state {
-        State::Rendering { .. } => format!(" – {} fps", recent.frames_per_second),
+        State::Rendering { .. } => format!(" – {} fps", frame.recent.frames_per_second),
         _ => String::new(),
     };
     let speed = format::millions(match state {
         State::Done => stats.paths_per_second,
-        _ => recent.paths_per_second,
+        _ => frame.recent.paths_per_second,
     });
     format!("{scene}{time} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve")
 }

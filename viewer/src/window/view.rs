@@ -77,7 +77,7 @@ pub(super) struct View {
     /// Drag of the picture in progress, and the relation of its next movement to the last one; `None` if there is none.
     drag: Option<(Drag, Continuity)>,
     /// Displayed part of the picture.
-    zoom: Zoom,
+    pub(super) zoom: Zoom,
     describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
     pointed: Option<(u32, u32)>,
@@ -276,13 +276,6 @@ impl View {
         std::mem::take(&mut self.has_hints)
     }
 
-    /// Removes the messages whose display time is over at `now`. Their time stands still if the window is not visible.
-    /// Returns whether a message was removed, so that a redraw is required.
-    pub(super) fn update_messages(&mut self, is_visible: bool, now: Instant) -> bool {
-        self.messages.set_visible(is_visible, now);
-        self.messages.expire(now)
-    }
-
     /// Displays the figures in the next place, and displays a message about it.
     pub(super) fn switch_placement(&mut self) {
         self.settings.statistics = self.settings.statistics.next();
@@ -317,10 +310,6 @@ impl View {
     /// `monitor_scale` is that of the monitor.
     pub(super) fn scale(&self, size: (u32, u32), monitor_scale: f32) -> f32 {
         monitor_scale.max(scale_for(size.0, size.1)) * self.settings.text_scale
-    }
-
-    pub(super) fn show_whole_picture(&mut self) {
-        self.zoom = Zoom::default();
     }
 
     /// Compares the picture side by side with an image, or ends the comparison.

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     Error,
     error::report,
-    overlay::{self, Detail, FigureFormat},
+    overlay::{self, Detail, FigureFormat, fitted::Zoom},
     session::{
         self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, PixelInfo,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
@@ -111,11 +111,9 @@ impl Viewer {
             |monitor| {
                 settings.size.unwrap_or_else(|| {
                     let panel = overlay::panel_width(Detail::Full, 1.0);
-                    let has_bar = scene.timeline.is_some();
-                    let bar = if has_bar {
-                        f64::from(TIME_BAR_HEIGHT)
-                    } else {
-                        0.0
+                    let bar = match scene.timeline {
+                        Some(_) => f64::from(TIME_BAR_HEIGHT),
+                        None => 0.0,
                     };
                     let monitor = monitor.map(|(width, height)| (width, height - bar));
                     let (width, height) =
@@ -191,7 +189,7 @@ impl Viewer {
                 Some(image) => self.view.switch_wipe(image),
                 None => self.say(session::NOTHING_TO_COMPARE.to_owned()),
             },
-            Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
+            Action::Screen(ScreenAction::WholePicture) => self.view.zoom = Zoom::default(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
                 self.view
@@ -363,7 +361,9 @@ impl Viewer {
             .then(|| now + self.screen.interval);
         let mut visibility_due = None;
         if self.view.messages.has_timed() {
-            if self.view.update_messages(self.screen.is_visible(), now) {
+            let messages = &mut self.view.messages;
+            messages.set_visible(self.screen.is_visible(), now);
+            if messages.expire(now) {
                 self.screen.refresh();
             }
             // No event tells that the window is minimized.
@@ -450,16 +450,8 @@ impl Viewer {
         let is_elsewhere = self.opened_position.is_some() && position != self.opened_position;
         let moved = is_elsewhere && !self.screen.is_full_screen();
         let settings = Settings {
-            size: if resized {
-                Some(size)
-            } else {
-                self.settings.size
-            },
-            position: if moved {
-                position
-            } else {
-                self.settings.position
-            },
+            size: resized.then_some(size).or(self.settings.size),
+            position: position.filter(|_| moved).or(self.settings.position),
             ..self.view.settings
         };
         if settings != self.settings {

@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -21,6 +21,7 @@ use crate::{
         events::EventSender,
         lock,
         render_thread::{Ended, has_failed},
+        spawn,
     },
 };
 use raysieve_scene::{atomic_file::replace, can_save_view, error_line, escaped};
@@ -136,10 +137,7 @@ impl AutosaveFile {
         loop {
             let place = places.find(|(path, mark)| FileMark::at(path) == *mark);
             let Some((path, mark)) = place else {
-                return Err(Error::Write {
-                    path: scene.to_owned(),
-                    problem: "not saved: no name is free in its folder".to_owned(),
-                });
+                return Err(Error::not_saved(scene, "no name is free in its folder"));
             };
             let (text, without) = changes.text(&path);
             let written = replace(
@@ -309,12 +307,10 @@ impl Session {
         };
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let events = self.events.clone();
-        let writing = thread::Builder::new()
-            .name("autosave".to_owned())
-            .spawn(move || {
-                let start = Instant::now();
-                (lock(&file).update(changes, &open, &events), start.elapsed())
-            });
+        let writing = spawn("autosave", move || {
+            let start = Instant::now();
+            (lock(&file).update(changes, &open, &events), start.elapsed())
+        });
         self.autosave.has_changed = writing.is_err();
         self.autosave.writing = writing.ok();
         Some(now + DELAY)
@@ -371,17 +367,12 @@ impl Session {
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let events = self.events.clone();
         // Without a free thread, only the message is lost.
-        let _ = thread::Builder::new()
-            .name("earlier autosaves".to_owned())
-            .spawn(move || {
-                let message = {
-                    let mut file = lock(&file);
-                    file.forget_unless_own(&open);
-                    file.message_about_others(&open)
-                };
-                if let Some(message) = message {
-                    events.problem(message);
-                }
-            });
+        let _ = spawn("earlier autosaves", move || {
+            let mut file = lock(&file);
+            file.forget_unless_own(&open);
+            if let Some(message) = file.message_about_others(&open) {
+                events.problem(message);
+            }
+        });
     }
 }

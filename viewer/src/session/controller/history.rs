@@ -28,13 +28,13 @@ enum Step {
     Part(Part, PartState),
 }
 
-/// A kind of continuous change. Changes of one kind form a single undo step if each follows the previous one within
-/// half a second, or continues the same drag. Key presses count too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gesture {
-    View,
-    Field(Part, &'static str),
-}
+/// A kind of continuous change: of a field of a part, or of the view, which is the camera without a field. Changes of one
+/// kind form a single undo step if each follows the previous one within half a second, or continues the same drag. Key
+/// presses count too.
+type Gesture = (Part, &'static str);
+
+/// Movements of the camera.
+const VIEW: Gesture = (Part::Camera, "");
 
 /// The relation of a change to the one before it, if both change the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +76,6 @@ impl History {
         }
     }
 
-    /// Changes the steps that edit parts by a function of part and state.
-    fn change_parts(&mut self, mut change: impl FnMut(Part, &mut PartState)) {
-        for step in self.past.iter_mut().chain(&mut self.future) {
-            if let Step::Part(part, state) = step {
-                change(*part, state);
-            }
-        }
-    }
-
     /// Records an undo step, unless `gesture` continues the last one. Discards the redo steps in either case.
     fn record(&mut self, gesture: Gesture, continuity: Continuity, before: Step) {
         let now = Instant::now();
@@ -112,7 +103,7 @@ impl Session {
     /// Records the camera before a movement as an undo step, once per gesture.
     pub(super) fn record_view(&mut self, continuity: Continuity) {
         let before = Step::View(self.orbit.current);
-        self.history.record(Gesture::View, continuity, before);
+        self.history.record(VIEW, continuity, before);
     }
 
     /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
@@ -132,8 +123,7 @@ impl Session {
                 .map(|state| Step::Part(part, state)),
         };
         if let Some(before) = before {
-            self.history
-                .record(Gesture::Field(part, field), continuity, before);
+            self.history.record((part, field), continuity, before);
         }
     }
 
@@ -141,14 +131,16 @@ impl Session {
     /// animation has changed a part, its steps keep only the user's edits.
     pub(super) fn adapt_history(&mut self, read: &Scene) {
         let before = self.editing.read.clone();
-        self.history.change_parts(|part, state| {
-            if before.part_state(part) != read.part_state(part) {
-                let edits = before.with_part_state(part, state).edits_since(&before);
-                if let Some(adapted) = read.with_edits(&edits).part_state(part) {
-                    *state = adapted;
-                }
+        let History { past, future, .. } = &mut self.history;
+        for step in past.iter_mut().chain(future) {
+            if let Step::Part(part, state) = step
+                && before.part_state(*part) != read.part_state(*part)
+            {
+                let edits = before.with_part_state(*part, state).edits_since(&before);
+                let adapted = read.with_edits(&edits).part_state(*part);
+                *state = adapted.unwrap_or(state.clone());
             }
-        });
+        }
     }
 
     /// Returns whether there is a change to undo, and whether there is one to redo.

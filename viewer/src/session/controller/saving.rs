@@ -162,10 +162,7 @@ impl SceneToSave {
     pub(crate) fn check_target(&self, target: &Path) -> Result<(), Error> {
         match write_refusal(&self.scene.path) {
             None => Ok(()),
-            Some(why) => Err(Error::Write {
-                path: target.to_owned(),
-                problem: format!("not saved: {}", why.for_keyboard()),
-            }),
+            Some(why) => Err(Error::not_saved(target, why)),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::{mem, sync::Arc};
 
+use serde::Serialize;
+
 use super::{
     Continuity, Session,
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
@@ -9,48 +11,51 @@ use super::{
 use crate::session::{
     editing::{Component, Property, Seen, described},
     events::Message,
+    inspection::InspectedPath,
     light_groups::{NUMBER, PartInfo, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
     orbit::Orbit,
-    path_query::InspectedPath,
 };
 use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
 };
 
+/// What users can edit: the parts of the scene, and the properties of the selected one.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct EditorState {
+    /// Materials, lights, sky, background and camera, in this order. Many lights of one kind are one part.
+    pub(crate) parts: Vec<PartInfo>,
+    /// Selected part; `None` if none is selected.
+    pub(crate) selected: Option<Part>,
+    /// Part in `parts` that contains the selected one; `None` if none is selected.
+    pub(crate) listed: Option<Part>,
+    /// Selected part as text; `None` if none is selected.
+    #[serde(skip)]
+    pub(crate) name: Option<String>,
+    /// Properties of the selected part; none if no part is selected.
+    pub(crate) properties: Vec<Property>,
+    /// Component that keys change; `None` if no part is selected.
+    #[serde(skip)]
+    pub(crate) component: Option<Component>,
+    can_undo: bool,
+    can_redo: bool,
+}
+
 impl Session {
-    /// Returns the parts of the current scene that can be edited, with their names: materials, lights, sky, background
-    /// and camera, in this order. Many lights of one kind are listed as one part.
-    pub(crate) fn parts(&self) -> Vec<PartInfo> {
-        listed_parts(&self.scene)
-    }
-
-    /// Returns the part in the list of parts that contains the selected one; `None` if none is selected.
-    pub(crate) fn selected_listed_part(&self) -> Option<Part> {
-        Some(listed_part(&self.scene, self.editing.selected?))
-    }
-
-    /// Returns the selected part; `None` if none is selected.
-    pub(crate) fn selected_part(&self) -> Option<Part> {
-        self.editing.selected
-    }
-
-    /// Returns the selected part as text; `None` if none is selected.
-    pub(crate) fn selected_name(&self) -> Option<String> {
-        Some(described(&self.scene, self.editing.selected?))
-    }
-
-    /// Returns the properties of the selected part; none if no part is selected.
-    pub(crate) fn properties(&self) -> Vec<Property> {
-        match self.editing.selected {
-            Some(part) => self.editing.properties(self.seen(), part),
-            None => Vec::new(),
+    /// Returns what users can edit.
+    pub(crate) fn editor(&self) -> EditorState {
+        let (scene, seen, selected) = (&self.scene, self.seen(), self.editing.selected);
+        let (can_undo, can_redo) = self.undo_and_redo();
+        EditorState {
+            parts: listed_parts(scene),
+            selected,
+            listed: selected.map(|part| listed_part(scene, part)),
+            name: selected.map(|part| described(scene, part)),
+            properties: selected.map_or(Vec::new(), |part| self.editing.properties(seen, part)),
+            component: self.editing.component(seen),
+            can_undo,
+            can_redo,
         }
-    }
-
-    /// Returns the component that keys change; `None` if no part is selected.
-    pub(crate) fn selected_component(&self) -> Option<Component> {
-        self.editing.component(self.seen())
     }
 
     /// Returns the current scene and camera.

@@ -31,7 +31,7 @@ pub(super) fn rounded(number: f32) -> f32 {
 /// Returns a message such as "roughness 5 not set; must be 0 to 1" for a number that is outside its range, or not whole
 /// where it must be. Returns `None` otherwise. `label` is its name for people. A number of the range that has a name is
 /// followed by it, as in "2 (round)".
-pub(crate) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
+pub(super) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
     if kind.clamped(number) == number {
         return None;
     }
@@ -51,7 +51,7 @@ pub(crate) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Opti
 }
 
 /// Returns a number as text with its unit, which is separated by a space unless it is the degree sign.
-pub(super) fn with_unit(number: impl Display, unit: &str) -> String {
+pub(crate) fn with_unit(number: impl Display, unit: &str) -> String {
     match unit {
         "" | "°" => format!("{number}{unit}"),
         unit => format!("{number} {unit}"),

@@ -339,13 +339,8 @@ const ARROWS: egui::EventFilter = egui::EventFilter {
 };
 
 fn corners(region: Region) -> Corners {
-    let Region {
-        x,
-        y,
-        width,
-        height,
-    } = region;
-    ((x, y), (x + width - 1, y + height - 1))
+    let Region { x, y, .. } = region;
+    ((x, y), (x + region.width - 1, y + region.height - 1))
 }
 
 /// Converts a position in points to physical pixels.

@@ -12,7 +12,7 @@ use crate::{
     Error,
     overlay::FigureFormat,
     saved_picture::SavedPicture,
-    session::{Action, Change, EditState},
+    session::{Action, Change, EditState, spawn},
     window::{
         Wake,
         layout::Placement,
@@ -87,8 +87,8 @@ impl Viewer {
             return;
         }
         let (wake, purpose) = (self.wake.clone(), dialog.purpose);
-        let asked = thread::Builder::new().name("dialog".to_owned());
-        match asked.spawn(move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())))) {
+        let ask = move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())));
+        match spawn("dialog", ask) {
             Ok(_) => self.asks_name = true,
             Err(error) => self.say_problem(format!("cannot ask for a name: {error}")),
         }
@@ -166,14 +166,12 @@ impl Viewer {
     /// Saves something on a thread of its own, which sends `Wake::Saved` at its end.
     fn save_by(&mut self, save: impl FnOnce() -> SaveResult + Send + 'static) {
         let wake = self.wake.clone();
-        let save = thread::Builder::new()
-            .name("save".to_owned())
-            .spawn(move || {
-                let saved = save();
-                let _ = wake.send_event(Wake::Saved(thread::current().id()));
-                saved
-            });
-        match save {
+        let save = move || {
+            let saved = save();
+            let _ = wake.send_event(Wake::Saved(thread::current().id()));
+            saved
+        };
+        match spawn("save", save) {
             Ok(save) => self.saves.push(save),
             Err(error) => self.say_problem(format!("cannot save: {error}")),
         }
@@ -293,8 +291,7 @@ impl Viewer {
     fn open_image(&mut self, path: PathBuf) {
         let wake = self.wake.clone();
         let read = move || drop(wake.send_event(Wake::Compared(ComparisonImage::open(&path))));
-        let thread = thread::Builder::new().name("image".to_owned()).spawn(read);
-        if let Err(error) = thread {
+        if let Err(error) = spawn("image", read) {
             self.say_problem(format!("cannot read the image: {error}"));
         }
     }
