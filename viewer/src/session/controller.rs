@@ -187,16 +187,16 @@ impl Session {
         }
         let mut session = Self {
             render,
-            inspection: Inspection::new(inspection_scene.clone(), events.clone()),
+            inspection: Inspection::default(),
             loader: loader.ok(),
             inspection_scene,
-            debug_views: DebugViewThread::new(events.clone()),
+            debug_views: DebugViewThread::default(),
             debug_view: options.debug_view,
             compared: options.compared,
             compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
-            alpha: AlphaThread::new(events.clone()),
+            alpha: AlphaThread::default(),
             events,
             scene: scene.clone(),
             scene_error: None,
@@ -387,7 +387,8 @@ impl Session {
     /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
     fn start_query(&self, query: PathQuery) -> Option<Message> {
         let wanted = query.wanted;
-        match self.inspection.start(query) {
+        let (scene, events) = (self.inspection_scene.clone(), self.events.clone());
+        match self.inspection.start(query, scene, events) {
             Ok(true) => None,
             Ok(false) if wanted == QueryKind::Pixel => None,
             Ok(false) => Some("still tracing the previous path".into()),

@@ -81,35 +81,25 @@ const MAX_TRACED: u32 = 64;
 
 /// A tracer of requests on background threads. It traces at most one path at a time, to inspect it or to focus, and
 /// describes at most one pixel at a time.
+#[derive(Default)]
 pub(super) struct Inspection {
-    inspection_scene: Arc<InspectionScene>,
     /// Whether a path is being traced, to inspect it or to focus.
     busy: Arc<AtomicBool>,
     pixel_busy: Arc<AtomicBool>,
-    events: EventSender,
 }
 
 impl Inspection {
-    pub(super) fn new(inspection_scene: Arc<InspectionScene>, events: EventSender) -> Self {
-        Self {
-            inspection_scene,
-            busy: Arc::default(),
-            pixel_busy: Arc::default(),
-            events,
-        }
-    }
-
-    /// Replaces the scene in which later requests are traced. A running request continues in the previous scene.
-    pub(super) fn set_scene(&mut self, inspection_scene: Arc<InspectionScene>) {
-        self.inspection_scene = inspection_scene;
-    }
-
-    /// Starts a thread that traces the request. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
+    /// Starts a thread that traces the request in a scene. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
     /// `SessionEvent::Focus`, or a message if there is none.
     ///
     /// Returns `false` and drops the request if an earlier one is still running. Descriptions of pixels and other
     /// requests do not block each other.
-    pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
+    pub(super) fn start(
+        &self,
+        query: PathQuery,
+        inspection_scene: Arc<InspectionScene>,
+        events: EventSender,
+    ) -> io::Result<bool> {
         let busy = match query.wanted {
             QueryKind::Pixel => &self.pixel_busy,
             QueryKind::Path | QueryKind::Focus => &self.busy,
@@ -117,8 +107,7 @@ impl Inspection {
         if busy.swap(true, Relaxed) {
             return Ok(false);
         }
-        let inspection_scene = self.inspection_scene.clone();
-        let (busy, events) = (Busy(busy.clone()), self.events.clone());
+        let busy = Busy(busy.clone());
         let work = move || {
             let event = trace(&inspection_scene, &query);
             drop(busy);

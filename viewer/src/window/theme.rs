@@ -9,7 +9,7 @@ use egui::{
 
 use crate::{
     fonts,
-    overlay::colors::{ACCENT, BRIGHT, Color, DIM, PANEL, PLAIN, WARNING},
+    overlay::colors::{ACCENT, BRIGHT, Color, DIM, PANEL, PLAIN},
 };
 
 /// Size of text in pixels at scale 1, at which a character is 7 pixels wide, as in the figures.
@@ -59,13 +59,9 @@ pub(super) fn context() -> Context {
 
 fn visuals() -> Visuals {
     let mut visuals = Visuals::dark();
-    let panel = color(PANEL);
     visuals.override_text_color = Some(color(PLAIN));
     visuals.weak_text_color = Some(color(DIM));
-    visuals.warn_fg_color = color(WARNING);
-    visuals.error_fg_color = color(WARNING);
-    visuals.window_fill = panel;
-    visuals.panel_fill = panel;
+    visuals.window_fill = color(PANEL);
     visuals.window_corner_radius = CornerRadius::same(6);
     visuals.menu_corner_radius = CornerRadius::same(6);
     visuals.window_stroke = Stroke::new(1.0, Color32::from_rgb(62, 68, 80));

@@ -227,7 +227,7 @@ impl Session {
         };
         let alpha = is_transparent.then(view);
         // Without a thread, the background stays black.
-        let _ = self.alpha.request(alpha);
+        let _ = self.alpha.request(alpha, &self.events);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(|commands| commands.counts = Some(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
@@ -235,7 +235,7 @@ impl Session {
             view: view(),
             debug_view: self.debug_view,
         });
-        if let Err(error) = self.debug_views.request(wanted) {
+        if let Err(error) = self.debug_views.request(wanted, &self.events) {
             self.report_problem(format!(
                 "debug view {} cannot be computed: {error}; close other programs",
                 self.debug_view.name()

@@ -168,7 +168,6 @@ impl Session {
     /// Replaces the scene of path inspection and debug views.
     fn set_inspection_scene(&mut self, scene: Arc<Scene>, trees: Arc<SceneBvhs>) {
         self.inspection_scene = Arc::new(InspectionScene::new(scene, Some(trees)));
-        self.inspection.set_scene(self.inspection_scene.clone());
     }
 
     /// Prepares a renderer of the scene, which is that of path inspection, for the render thread: sets the selected
