@@ -170,8 +170,8 @@ impl Server {
         let session = broadcaster.into_session();
         let scene = session.scene.clone();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
-        let unsaved = session.edits_to_keep(None);
-        let ended = session.finish(unsaved, None)?;
+        let unsaved = session.edits_to_keep();
+        let ended = session.finish(unsaved)?;
         served?;
         thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
         Ok((ended.checked()?, scene))

@@ -213,7 +213,7 @@ impl Broadcaster {
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let autosave_due = self.session().autosave_if_due(None, Instant::now());
+            let autosave_due = self.session().autosave_if_due(Instant::now());
             let due = sent.next_due().into_iter().chain(autosave_due).min();
             let pending = self.notifier.take(due);
             if pending.ended {

@@ -82,6 +82,8 @@ pub(crate) struct Session {
     editing: Editing,
     history: History,
     autosave: Autosave,
+    /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
+    saved: Option<EditState>,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     pub(crate) size: (u32, u32),
     /// Region to which the render is restricted; `None` for the whole picture.
@@ -205,6 +207,7 @@ impl Session {
             editing: Editing::new(scene.clone()),
             history: History::default(),
             autosave: Autosave::default(),
+            saved: None,
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,

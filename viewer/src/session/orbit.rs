@@ -61,12 +61,6 @@ impl Orbit {
         self.current == self.home
     }
 
-    /// Returns whether the field of view or the aperture of the current camera differs from that of the scene's.
-    /// Movements of the camera change neither.
-    pub(super) fn has_edited_lens(&self) -> bool {
-        !have_same_lens(&self.current, &self.home)
-    }
-
     /// Replaces the scene's camera and requested picture size after a reload. If the current camera equals the old
     /// scene camera, it becomes the new one. Otherwise it keeps its position, and takes over a changed projection or
     /// lens, and what users cannot change.

@@ -50,15 +50,23 @@ pub(super) enum Choice {
 
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog {
-    pub(super) purpose: Purpose,
     proposed: String,
     answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
 }
 
 impl Dialog {
-    /// Creates a dialog that proposes a name to save to, in the folder of the scene's file. Some systems require that this
-    /// is called on the main thread.
-    pub(super) fn to_save(scene: &Path, proposed: &str, parent: &Window) -> Self {
+    /// Creates a dialog for a file in the folder of the scene's file. It proposes a name to save to. Some systems require
+    /// that this is called on the main thread.
+    pub(super) fn new(purpose: Purpose, scene: &Path, proposed: String, parent: &Window) -> Self {
+        notice_failures();
+        let dialog = AsyncFileDialog::new()
+            .set_directory(fs::canonicalize(folder_of(scene)).unwrap_or_default())
+            .set_parent(parent);
+        if purpose == Purpose::Open {
+            let dialog = dialog.set_title("Open a scene, a model, or an image to compare with");
+            let answer = Box::pin(dialog.pick_file());
+            return Self { proposed, answer };
+        }
         let (kinds, endings): (_, &[_]) = match Scene::foreign_format(scene) {
             None => (", scene (.ron)", &["png", "exr", "ron", "csv", "json"]),
             Some(_) => ("", &["png", "exr", "csv", "json"]),
@@ -66,27 +74,12 @@ impl Dialog {
         // The dialog does not tell which filter was selected, so several would seem to select the format.
         let filter =
             format!("Picture (.png), light with all layers (.exr){kinds} or figures (.csv, .json)");
-        let title = format!("Save as {}", offered_endings(scene));
-        let dialog = dialog(scene, &title, parent)
-            .set_file_name(proposed)
+        let dialog = dialog
+            .set_title(format!("Save as {}", offered_endings(scene)))
+            .set_file_name(&proposed)
             .add_filter(filter, endings);
-        Self {
-            purpose: Purpose::Save,
-            proposed: proposed.to_owned(),
-            answer: Box::pin(dialog.save_file()),
-        }
-    }
-
-    /// Creates a dialog for a file to open, in the folder of the scene's file. Some systems require that this is called on
-    /// the main thread.
-    pub(super) fn to_open(scene: &Path, parent: &Window) -> Self {
-        let title = "Open a scene, a model, or an image to compare with";
-        let name = scene.file_name().unwrap_or(scene.as_os_str());
-        Self {
-            purpose: Purpose::Open,
-            proposed: name.to_string_lossy().into_owned(),
-            answer: Box::pin(dialog(scene, title, parent).pick_file()),
-        }
+        let answer = Box::pin(dialog.save_file());
+        Self { proposed, answer }
     }
 
     /// Waits until the user has chosen a path or cancelled the dialog, and blocks the thread meanwhile. Returns
@@ -99,14 +92,6 @@ impl Dialog {
             None => Choice::Cancelled,
         }
     }
-}
-
-fn dialog(scene: &Path, title: &str, parent: &Window) -> AsyncFileDialog {
-    notice_failures();
-    AsyncFileDialog::new()
-        .set_title(title)
-        .set_directory(fs::canonicalize(folder_of(scene)).unwrap_or_default())
-        .set_parent(parent)
 }
 
 /// What a dialog proposes to save.

@@ -36,8 +36,8 @@ use crate::{
     error::report,
     overlay::{self, Detail, FigureFormat, fitted::Zoom},
     session::{
-        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, PixelInfo,
-        ScreenAction, Session, SessionEvent, State, ViewOptions,
+        self, Action, Change, Ended, InspectedPath, Message, Motion, PixelInfo, ScreenAction,
+        Session, SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -65,8 +65,6 @@ pub(super) struct Viewer {
     title_time: Option<Instant>,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
-    /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
-    saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
     /// Why the window closes although the user has not closed it; `None` while it is open, or if the user closes it.
@@ -154,7 +152,6 @@ impl Viewer {
             quits: false,
             title_time: None,
             saves: Vec::new(),
-            saved_state: None,
             asks_name: false,
             close_cause: None,
             has_no_dialog: false,
@@ -371,7 +368,7 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
-            self.session.autosave_if_due(self.saved_state.as_ref(), now),
+            self.session.autosave_if_due(now),
             flies_on,
             self.view.messages.until(),
             visibility_due,
@@ -406,38 +403,37 @@ impl Viewer {
     /// [`Error::Window`] if the render thread panicked or the window was destroyed. If the render has not failed, the
     /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(self) -> Result<Ended, Error> {
-        let was_destroyed = self.close_cause == Some(CloseCause::Destroyed);
-        let was_lost = self.close_cause == Some(CloseCause::Lost);
-        if !was_destroyed {
+        if self.close_cause != Some(CloseCause::Destroyed) {
             self.save_settings();
         }
         drop(self.screen);
-        let saved = self.saved_state.as_ref();
-        let unsaved = match self.close_cause {
-            Some(CloseCause::Destroyed | CloseCause::Lost) => self.session.changes_to_keep(saved),
-            Some(CloseCause::Stopped) => self.session.edits_to_keep(saved),
-            None => None,
+        let window_error = |problem: &str| Error::Window {
+            problem: problem.to_owned(),
         };
-        let ended = self.session.finish(unsaved, saved);
-        let failed_saves: Vec<Error> = self
-            .saves
+        let (unsaved, failure) = match self.close_cause {
+            None => (None, None),
+            Some(CloseCause::Stopped) => (self.session.edits_to_keep(), None),
+            Some(CloseCause::Destroyed) => {
+                let failure = window_error("the display has destroyed it");
+                (self.session.changes_to_keep(), Some(failure))
+            }
+            Some(CloseCause::Lost) => {
+                let why = "the graphics card that draws it has failed; start the program again";
+                (self.session.changes_to_keep(), Some(window_error(why)))
+            }
+        };
+        let ended = self.session.finish(unsaved);
+        // All are joined, so that each picture is complete.
+        let saves: Vec<SaveResult> = self.saves.into_iter().map(joined).collect();
+        let mut failures = failure
             .into_iter()
-            .filter_map(|save| joined(save).err())
-            .collect();
-        let mut failed_saves = failed_saves.into_iter();
-        // The error of the render tells how to continue it, so that of a picture does not replace it.
+            .chain(saves.into_iter().filter_map(Result::err));
+        // The error of the render tells how to continue it, so that another one does not replace it.
         let ended = match ended {
-            Ok(Ended { error: None, .. }) if was_destroyed => Err(Error::Window {
-                problem: "the display has destroyed it".to_owned(),
-            }),
-            Ok(Ended { error: None, .. }) if was_lost => Err(Error::Window {
-                problem: "the graphics card that draws it has failed; start the program again"
-                    .to_owned(),
-            }),
-            Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),
+            Ok(Ended { error: None, .. }) => failures.next().map_or(ended, Err),
             failed => failed,
         };
-        failed_saves.for_each(|error| report(&error.line()));
+        failures.for_each(|error| report(&error.line()));
         ended
     }
 

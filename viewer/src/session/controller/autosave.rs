@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Session,
-    saving::{EditState, UnsavedChanges, write_refusal},
+    saving::{UnsavedChanges, write_refusal},
 };
 use crate::{
     Error,
@@ -266,24 +266,19 @@ impl Session {
     }
 
     /// Writes the unsaved edits to a file next to the scene if that is due at `now`, on a thread of its own. Removes the
-    /// file if there are none, or if they are those of the state `saved`. A camera that was only moved, since the scene
-    /// was loaded or since `saved`, is not worth a file. Returns the time of the next call; `None` if there is none before
-    /// the next change.
-    pub(crate) fn autosave_if_due(
-        &mut self,
-        saved: Option<&EditState>,
-        now: Instant,
-    ) -> Option<Instant> {
+    /// file if there are none. A camera that was only moved is not worth a file. Returns the time of the next call; `None`
+    /// if there is none before the next change.
+    pub(crate) fn autosave_if_due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.autosave.due?;
         if now < due {
             return Some(due);
         }
-        self.autosave.due = self.autosave(saved, now);
+        self.autosave.due = self.autosave(now);
         self.autosave.due
     }
 
     /// Does what is due, and returns the time of the next call; `None` if there is nothing to do before the next change.
-    fn autosave(&mut self, saved: Option<&EditState>, now: Instant) -> Option<Instant> {
+    fn autosave(&mut self, now: Instant) -> Option<Instant> {
         let is_writing = |writing: &mut JoinHandle<(bool, Duration)>| !writing.is_finished();
         if self.autosave.writing.as_mut().is_some_and(is_writing) {
             return Some(now + DELAY);
@@ -302,7 +297,7 @@ impl Session {
             return Some(end);
         }
         let changes = match write_refusal(&self.scene.path) {
-            None => self.edits_to_keep(saved),
+            None => self.edits_to_keep(),
             Some(_) => None,
         };
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
@@ -319,16 +314,11 @@ impl Session {
     /// Keeps the changes `unsaved` in a file, ends the render thread after the current wave, and returns the renderer. If
     /// an error has ended the render before, returns that error together with the renderer.
     ///
-    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all changes that differ from the
-    /// scene's file and from the state `saved` are kept.
+    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all unsaved changes are kept.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
-    pub(crate) fn finish(
-        mut self,
-        unsaved: Option<UnsavedChanges>,
-        saved: Option<&EditState>,
-    ) -> Result<Ended, Error> {
+    pub(crate) fn finish(mut self, unsaved: Option<UnsavedChanges>) -> Result<Ended, Error> {
         let mut file = self.take_autosave_file();
         let if_failed = match unsaved {
             // The user may not wait for the end of the render.
@@ -336,7 +326,7 @@ impl Session {
                 file.keep(&unsaved);
                 return self.render.finish();
             }
-            None => self.changes_to_keep(saved),
+            None => self.changes_to_keep(),
         };
         let ended = self.render.finish();
         match if_failed.filter(|_| has_failed(&ended)) {

@@ -223,13 +223,8 @@ impl Session {
         }
     }
 
-    /// Returns whether users have edited the scene or the camera's lens, apart from moving the camera.
-    pub(crate) fn has_edits(&self) -> bool {
-        !self.edits().is_empty() || self.orbit.has_edited_lens()
-    }
-
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
-    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does. The camera of a model or of
+    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does, or if it was saved under another name. The camera of a model or of
     /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
     /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
@@ -247,7 +242,8 @@ impl Session {
                 format!("S saves a scene that shows the model{lack}")
             }
         };
-        (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
+        (!words.is_empty() && !self.is_saved())
+            .then(|| format!("{words} changed and not saved: {remedy}"))
     }
 
     /// Returns the kinds of parts that differ from the scene's file, as words such as "camera and materials"; empty if

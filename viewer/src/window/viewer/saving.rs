@@ -64,29 +64,41 @@ impl Viewer {
         }
     }
 
+    /// Asks for the name of a file to save to; see [`ask`](Self::ask).
+    pub(super) fn ask_name(&mut self, proposal: Proposal) {
+        let proposed = proposed_name(&self.session.scene.path, proposal);
+        self.ask(Purpose::Save, proposed);
+    }
+
+    /// Asks for a file to open; see [`ask`](Self::ask).
+    pub(super) fn ask_to_open(&mut self) {
+        self.ask(Purpose::Open, name(&self.session.scene.path));
+    }
+
     /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows. Lets the
     /// user type the name in the window instead if no dialog could be opened before.
-    pub(super) fn ask_name(&mut self, proposal: Proposal) {
+    fn ask(&mut self, purpose: Purpose, proposed: String) {
         if self.view.prompt.is_some() {
             return;
         }
-        let scene = &self.session.scene.path;
-        let proposed = proposed_name(scene, proposal);
         if self.has_no_dialog {
-            return self.ask_typed_name(Purpose::Save, proposed);
+            return self.ask_typed_name(purpose, proposed);
         }
-        let dialog = Dialog::to_save(scene, &proposed, &self.screen.window);
-        self.show_dialog(dialog, "choose a name in the dialog");
-    }
-
-    /// Shows a dialog unless one is open, and displays a message about it. `Wake::Chosen` follows.
-    pub(super) fn show_dialog(&mut self, dialog: Dialog, message: &str) {
         // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
-        self.say(message.to_owned());
+        self.say(match purpose {
+            Purpose::Save => "choose a name in the dialog",
+            Purpose::Open => "choose a file in the dialog",
+        });
         if self.asks_name {
             return;
         }
-        let (wake, purpose) = (self.wake.clone(), dialog.purpose);
+        let wake = self.wake.clone();
+        let dialog = Dialog::new(
+            purpose,
+            &self.session.scene.path,
+            proposed,
+            &self.screen.window,
+        );
         let ask = move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())));
         match spawn("dialog", ask) {
             Ok(_) => self.asks_name = true,
@@ -187,8 +199,9 @@ impl Viewer {
         let saved = joined(self.saves.swap_remove(place));
         match saved {
             Ok((message, state)) => {
-                self.saved_state = state.or(self.saved_state.take());
-                self.session.schedule_autosave();
+                state
+                    .into_iter()
+                    .for_each(|state| self.session.record_saved(state));
                 self.say(message);
             }
             Err(error) => self.say_problem(error.to_string()),
@@ -250,20 +263,6 @@ impl Viewer {
                 self.finish_dialog(purpose, Choice::Path(path));
             }
         }
-    }
-
-    /// Opens a dialog for a file to open, unless a dialog is open. `Wake::Chosen` follows. Lets the user type a name in
-    /// the window instead if no dialog could be opened before.
-    pub(super) fn ask_to_open(&mut self) {
-        if self.view.prompt.is_some() {
-            return;
-        }
-        let scene = self.session.scene.path.clone();
-        if self.has_no_dialog {
-            return self.ask_typed_name(Purpose::Open, name(&scene));
-        }
-        let dialog = Dialog::to_open(&scene, &self.screen.window);
-        self.show_dialog(dialog, "choose a file in the dialog");
     }
 
     /// Opens a scene or model file, and displays a message. The current scene stays until the file is loaded. If it has

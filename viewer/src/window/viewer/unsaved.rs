@@ -20,7 +20,7 @@ impl Viewer {
     /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
     /// user sees the question about the same already.
     pub(super) fn may_discard(&mut self, pending: Pending) -> bool {
-        let Some(text) = self.unsaved_changes() else {
+        let Some(text) = self.session.unsaved_changes() else {
             return true;
         };
         let is_visible = self.screen.is_visible();
@@ -46,12 +46,6 @@ impl Viewer {
         false
     }
 
-    /// Returns what has changed and is not saved, and how it can be saved; `None` if nothing has.
-    fn unsaved_changes(&self) -> Option<String> {
-        let is_saved = self.saved_state.as_ref() == Some(&self.session.edit_state());
-        self.session.unsaved_changes().filter(|_| !is_saved)
-    }
-
     /// Carries out the answer to the question about unsaved changes, if there is one.
     pub(super) fn answer(&mut self, answer: Answer) {
         let Some(question) = self.view.question.take() else {
@@ -63,7 +57,7 @@ impl Viewer {
         if answer == Answer::Save {
             let message = self.session.act(Change::SaveCamera);
             // A failure is reported as a problem.
-            if self.unsaved_changes().is_some() {
+            if self.session.unsaved_changes().is_some() {
                 return;
             }
             message.into_iter().for_each(|message| self.say(message));
