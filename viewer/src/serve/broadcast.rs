@@ -86,14 +86,13 @@ impl Broadcaster {
         }
     }
 
-    /// Executes a viewer's request. The broadcaster's thread then sends the session's message, if there is one, to all
-    /// viewers.
+    /// Executes a viewer's request.
     ///
     /// # Errors
     /// A message if the request names something that does not exist. The caller must then disconnect the viewer.
     pub(super) fn handle_request(&self, request: ViewerRequest) -> Result<(), &'static str> {
         let mut session = self.session();
-        let message = match request {
+        match request {
             // Counted per viewer, in `viewer`.
             ViewerRequest::Displayed => return Ok(()),
             ViewerRequest::Act(change) => session.act(change),
@@ -102,10 +101,7 @@ impl Broadcaster {
                 session.move_on(motion, Continuity::in_drag(continues))
             }
             ViewerRequest::Focus(column, row) => session.focus((column, row)),
-            ViewerRequest::Inspect(column, row) => {
-                session.inspect((column, row));
-                None
-            }
+            ViewerRequest::Inspect(column, row) => session.inspect((column, row)),
             ViewerRequest::Pixel(column, row) => {
                 let (width, height) = session.size;
                 if column < width && row < height {
@@ -120,26 +116,21 @@ impl Broadcaster {
             ViewerRequest::Animation(animation) => session.choose_animation(animation)?,
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
-                session.set_strategy(strategy)
+                session.set_strategy(strategy);
             }
-            ViewerRequest::Select(part) => {
-                session.select(part)?;
-                None
-            }
+            ViewerRequest::Select(part) => session.select(part)?,
             ViewerRequest::Edit(part, id, value, continues) => {
-                session.edit(part, &id, value, Continuity::in_drag(continues))?
+                let refusal = session.edit(part, &id, value, Continuity::in_drag(continues))?;
+                refusal.into_iter().for_each(|refusal| session.say(refusal));
             }
             ViewerRequest::DebugView(name) => session.set_debug_view(name.parse()?),
             ViewerRequest::Tone(name) => {
                 let tone = Tone::ALL.into_iter().find(|tone| tone.name() == name);
-                session.set_tone(tone.ok_or("unknown tone curve")?)
+                session.set_tone(tone.ok_or("unknown tone curve")?);
             }
-        };
+        }
         drop(session);
-        self.notifier.change(|pending| {
-            pending.change = true;
-            pending.note = message.or(pending.note.take());
-        });
+        self.notifier.change(|pending| pending.change = true);
         Ok(())
     }
 
@@ -222,8 +213,7 @@ impl Broadcaster {
             }
             let mut note = pending.note;
             for event in pending.session_events {
-                let message = self.session().handle_event(event);
-                note = message.or(note);
+                self.session().handle_event(event);
                 // The poses of an animation that plays count as new frames.
                 if !self.plays() {
                     sent.status_due = Some(Instant::now());

@@ -228,9 +228,9 @@ impl Session {
         Ok(session)
     }
 
-    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the picture or the
-    /// state of the render shows the effect.
-    pub(crate) fn act(&mut self, change: Change) -> Option<Message> {
+    /// Applies a change that a key or button requested. Displays a message unless the picture or the state of the render
+    /// shows the effect.
+    pub(crate) fn act(&mut self, change: Change) {
         match change {
             Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
             Change::TurnRight => self.move_camera(Motion::Turn(-KEY_STEP, 0.0)),
@@ -245,13 +245,12 @@ impl Session {
             Change::Fly => {
                 self.flying = !self.flying;
                 let mode = if self.flying { "fly" } else { "orbit" };
-                Some(format!("{mode} mode").into())
+                self.say(format!("{mode} mode"));
             }
             Change::Home => {
                 self.record_view(Continuity::ByTime);
                 self.orbit.reset();
                 self.render_view();
-                None
             }
             Change::NextCamera => self.next_camera(),
             Change::PlayAnimation => self.play_or_pause(),
@@ -265,34 +264,34 @@ impl Session {
                 if let Some(problem) = problem {
                     self.report_problem(problem.to_string());
                 }
-                Some(text.into())
+                self.say(text);
             }
             Change::SaveCamera => self.save_to_scene(),
-            Change::NextPart => Some(self.choose_part(true).into()),
-            Change::PreviousPart => Some(self.choose_part(false).into()),
-            Change::NextProperty => Some(self.choose_component().into()),
-            Change::Increase => Some(self.step_component(1.0)),
-            Change::Decrease => Some(self.step_component(-1.0)),
+            Change::NextPart => {
+                let message = self.choose_part(true);
+                self.say(message);
+            }
+            Change::PreviousPart => {
+                let message = self.choose_part(false);
+                self.say(message);
+            }
+            Change::NextProperty => self.choose_component(),
+            Change::Increase => self.step_component(1.0),
+            Change::Decrease => self.step_component(-1.0),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::CompareStrategies => {
                 (self.render).send(|commands| commands.compares = !commands.compares);
-                None
             }
             Change::StopComparison => {
                 self.render.send(|commands| {
                     (commands.compares, commands.stops_comparing) = (false, true);
                 });
-                None
             }
             Change::Pause => {
                 self.paused = !self.paused;
                 (self.render).send(|commands| commands.paused = Some(self.paused));
-                None
             }
-            Change::Restart => {
-                self.render.send(|commands| commands.restart = true);
-                None
-            }
+            Change::Restart => self.render.send(|commands| commands.restart = true),
             Change::MoreSamples => self.more_samples(),
             Change::Brighter => self.expose(EXPOSURE_STEP),
             Change::Darker => self.expose(-EXPOSURE_STEP),
@@ -307,13 +306,13 @@ impl Session {
     }
 
     /// Moves the camera and restarts the render with it. A movement to a camera that a scene cannot express, such as one
-    /// at its target, is not made. Always returns `None`, because the movement is visible.
-    pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
-        self.move_on(motion, Continuity::ByTime)
+    /// at its target, is not made.
+    pub(crate) fn move_camera(&mut self, motion: Motion) {
+        self.move_on(motion, Continuity::ByTime);
     }
 
     /// Moves the camera as [`move_camera`](Self::move_camera), as part of a drag or not.
-    pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) -> Option<Message> {
+    pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) {
         self.record_view(continuity);
         let before = self.orbit.current;
         let sides = |length: f32| length.clamp(-MAX_SIDES, MAX_SIDES);
@@ -344,7 +343,6 @@ impl Session {
             self.orbit.current = before;
         }
         self.render_view();
-        None
     }
 
     /// Requests the path of the last sample of a pixel, given by column and row. `RenderEvent::Path` or a message
@@ -375,56 +373,54 @@ impl Session {
     }
 
     /// Requests the surface in a pixel, given by column and row, to focus on it. `SessionEvent::Focus` or a message
-    /// follows. If the request fails at once, returns a message instead.
-    pub(crate) fn focus(&self, pixel: (u32, u32)) -> Option<Message> {
+    /// follows.
+    pub(crate) fn focus(&self, pixel: (u32, u32)) {
         let mut query = self.query(pixel, QueryKind::Focus);
         // A pinhole, because out of focus a pixel shows many places.
         if query.camera.lens.take().is_none() {
             let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
-            return Some(advice.into());
+            return self.say(advice);
         }
-        self.start_query(query)
+        self.start_query(query);
     }
 
-    /// Starts a thread that executes a request. Returns a message if an earlier request is still being executed, unless
+    /// Starts a thread that executes a request. Displays a message if an earlier request is still being executed, unless
     /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
-    fn start_query(&self, query: PathQuery) -> Option<Message> {
+    fn start_query(&self, query: PathQuery) {
         let wanted = query.wanted;
         let (scene, events) = (self.inspection_scene.clone(), self.events.clone());
         match self.inspection.start(query, scene, events) {
-            Ok(true) => None,
-            Ok(false) if wanted == QueryKind::Pixel => None,
-            Ok(false) => Some("still tracing the previous path".into()),
+            Ok(true) => {}
+            Ok(false) if wanted == QueryKind::Pixel => {}
+            Ok(false) => self.say("still tracing the previous path"),
             Err(error) => self.report_problem(format!(
                 "the path cannot be traced: {error}; close other programs"
             )),
         }
     }
 
-    /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
-    /// message follows and the render keeps the previous one.
-    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<Message> {
+    /// Continues with this compaction strategy. If it is not available, a message follows and the render keeps the
+    /// previous one.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
         (self.render).send(|commands| commands.strategy = Some(strategy));
-        Some(format!("compaction: {strategy}").into())
+        self.say(format!("compaction: {strategy}"));
     }
 
-    /// Displays the picture with this tone curve; always returns a message.
-    pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<Message> {
+    /// Displays the picture with this tone curve.
+    pub(crate) fn set_tone(&mut self, tone: Tone) {
         self.look.tone = tone;
-        Some(format!("tone curve: {}", tone.name()).into())
+        self.say(format!("tone curve: {}", tone.name()));
     }
 
-    /// Switches denoising on or off; always returns a message.
-    fn denoise(&mut self) -> Option<Message> {
+    /// Switches denoising on or off.
+    fn denoise(&mut self) {
         self.look.denoise = !self.look.denoise;
         (self.render).send(|commands| commands.denoises = Some(self.look.denoise));
-        let message = if self.look.denoise {
-            "denoised preview, once its noise estimate is ready"
-        } else {
-            "picture without denoising"
-        };
-        Some(message.into())
+        self.say(match self.look.denoise {
+            true => "denoised preview, once its noise estimate is ready",
+            false => "picture without denoising",
+        });
     }
 
     /// Sets the width and height of the picture in pixels. Renders the picture again if they have changed.
@@ -470,9 +466,8 @@ impl Session {
         self.request_debug_view();
     }
 
-    /// Doubles the number of samples per pixel. Returns a message; `None` if the film could overflow, which is reported as
-    /// a problem.
-    fn more_samples(&mut self) -> Option<Message> {
+    /// Doubles the number of samples per pixel, unless the film could overflow.
+    fn more_samples(&mut self) {
         let samples = self.samples.saturating_mul(2);
         let mut scene = (*self.scene).clone();
         let changes = SettingOverrides {
@@ -484,22 +479,26 @@ impl Session {
         }
         self.samples = samples;
         (self.render).send(|commands| commands.samples = Some(samples));
-        Some(format!("{samples} samples per pixel").into())
+        self.say(format!("{samples} samples per pixel"));
     }
 
-    fn report_problem(&self, problem: impl Into<Message>) -> Option<Message> {
+    /// Displays a message to all users.
+    pub(crate) fn say(&self, message: impl Into<Message>) {
+        self.events.message(message);
+    }
+
+    fn report_problem(&self, problem: impl Into<Message>) {
         self.events.problem(problem);
-        None
     }
 
-    /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.
-    fn expose(&mut self, stops: f32) -> Option<Message> {
+    /// Changes the exposure by this many stops, within `MAX_STOPS`.
+    fn expose(&mut self, stops: f32) {
         let stops = self.look.exposure_stops + stops;
         self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
         // Scenes may have quarters of a stop.
         let text = format!("{:+.2}", self.look.exposure_stops);
         let text = text.strip_suffix('0').unwrap_or(&text);
-        Some(format!("exposure {text} stops").into())
+        self.say(format!("exposure {text} stops"));
     }
 }
 

@@ -216,12 +216,11 @@ impl View {
     /// Renders only the region between two pixels, or the whole picture if they are equal.
     fn render_region(&mut self, session: &mut Session, (from, to): Corners) {
         self.end_selection();
-        let message = if from == to {
-            session.act(Change::WholePicture)
+        if from == to {
+            session.act(Change::WholePicture);
         } else {
-            session.set_region(from, to)
-        };
-        self.say_any(message);
+            session.set_region(from, to);
+        }
     }
 
     /// Describes the pixel under the pointer from now on, or no longer.
@@ -334,11 +333,6 @@ impl View {
     /// Displays a note.
     pub(super) fn note(&mut self, note: impl Into<Message>) {
         self.say(note, MessageKind::Note);
-    }
-
-    /// Displays a note if there is one.
-    pub(super) fn say_any(&mut self, note: Option<Message>) {
-        note.into_iter().for_each(|note| self.note(note));
     }
 
     /// Displays a problem, marked as an error.

@@ -163,13 +163,11 @@ impl Viewer {
         self.view.editor.refusal = None;
         match action {
             Action::Render(change) => {
-                if let Some(message) = self.session.act(change) {
-                    if change == Change::PrintCamera {
-                        // Printed for copying. Standard output may be closed.
-                        let _ = writeln!(io::stdout(), "{message}");
-                    }
-                    self.view.note(message);
+                if change == Change::PrintCamera {
+                    // Printed for copying. Standard output may be closed.
+                    let _ = writeln!(io::stdout(), "{}", self.session.scene_text().0);
                 }
+                self.session.act(change);
                 self.title_time = None;
                 self.update_debug_image();
             }
@@ -323,11 +321,9 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Passes an event to the session, and displays the message that the session returns, if any.
+    /// Passes an event to the session.
     pub(super) fn handle_event(&mut self, event: SessionEvent) {
-        if let Some(message) = self.session.handle_event(event) {
-            self.say(message);
-        }
+        self.session.handle_event(event);
         self.title_time = None;
         self.screen.refresh();
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Session;
-use crate::session::{editing::described, events::Message};
+use crate::session::editing::described;
 use raysieve_scene::{Camera, Part, PartState, Scene};
 
 /// The steps that can be undone and redone.
@@ -149,35 +149,33 @@ impl Session {
         (!past.is_empty(), !future.is_empty())
     }
 
-    /// Reverts the last change or, if not `back`, repeats the change that was reverted last. Returns a message, also if
-    /// there is none, or `None` after a change of the camera, which is visible.
-    pub(super) fn undo_or_redo(&mut self, back: bool) -> Option<Message> {
+    /// Reverts the last change or, if not `back`, repeats the change that was reverted last. Displays a message, also if
+    /// there is none, but not after a change of the camera, which is visible.
+    pub(super) fn undo_or_redo(&mut self, back: bool) {
         let History { past, future, .. } = &mut self.history;
         let (steps, nothing, verb) = match back {
             true => (past, "nothing to undo", "undone"),
             false => (future, "nothing to redo", "redone"),
         };
         let Some(step) = steps.pop() else {
-            return Some(nothing.into());
+            return self.say(nothing);
         };
-        let (inverse, message) = self.put_step(step, verb);
+        let inverse = self.put_step(step, verb);
         let History { past, future, .. } = &mut self.history;
         let inverses = if back { future } else { past };
         inverses.push(inverse);
-        message
     }
 
-    /// Restores the state of a step. Returns the inverse step, and for an edit a message that names the edited part of
-    /// the scene and ends with `verb`. `None` replaces the message if the step is one of the camera, because its effect
-    /// is visible.
-    fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<Message>) {
+    /// Restores the state of a step, and returns the inverse step. For an edit, displays a message that names the edited
+    /// part of the scene and ends with `verb`.
+    fn put_step(&mut self, step: Step, verb: &str) -> Step {
         self.history.end_gesture();
         match step {
             Step::View(camera) => {
                 let before = self.orbit.current;
                 self.orbit.current = camera;
                 self.render_view();
-                (Step::View(before), None)
+                Step::View(before)
             }
             Step::Part(part, mut state) => {
                 let scene = self.scene.with_part_state(part, &state);
@@ -185,8 +183,8 @@ impl Session {
                     mem::swap(&mut state, &mut before);
                 }
                 self.put_scene(scene.into());
-                let message = format!("change of {} {verb}", described(&self.scene, part));
-                (Step::Part(part, state), Some(message.into()))
+                self.say(format!("change of {} {verb}", described(&self.scene, part)));
+                Step::Part(part, state)
             }
         }
     }

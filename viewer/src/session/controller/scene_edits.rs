@@ -103,10 +103,11 @@ impl Session {
             .choose(seen(&self.scene, &self.orbit), forwards)
     }
 
-    /// Selects the next component of the selected part. Returns a message about it.
-    pub(super) fn choose_component(&mut self) -> String {
-        self.editing
-            .choose_component(seen(&self.scene, &self.orbit))
+    /// Selects the next component of the selected part, and displays a message about it.
+    pub(super) fn choose_component(&mut self) {
+        let seen = seen(&self.scene, &self.orbit);
+        let message = self.editing.choose_component(seen);
+        self.say(message);
     }
 
     /// Gives the property `id` of a part the value `value`. If a number is outside its range, changes nothing and returns
@@ -138,7 +139,8 @@ impl Session {
         if part == Part::Camera {
             let camera = seen.camera.with_field(field, value);
             if !camera.is_expressible() {
-                return Ok(self.report_refusal(part, "a scene cannot express such a camera"));
+                self.report_refusal(part, "a scene cannot express such a camera");
+                return Ok(None);
             }
             if camera != seen.camera {
                 self.record_part(part, field, continuity);
@@ -149,23 +151,27 @@ impl Session {
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
-            Err(error) => return Ok(self.report_refusal(part, &error.to_string())),
+            Err(error) => {
+                self.report_refusal(part, &error.to_string());
+                return Ok(None);
+            }
         };
         if edited.part_state(part) == self.scene.part_state(part) {
             return Ok(None);
         }
         if let Err(error) = edited.check_settings() {
-            return Ok(self.report_refusal(part, &error.to_string()));
+            self.report_refusal(part, &error.to_string());
+            return Ok(None);
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
         Ok(None)
     }
 
-    /// Reports that an edit of a part was refused, for this reason. Returns no message.
-    fn report_refusal(&self, part: Part, why: &str) -> Option<Message> {
+    /// Reports that an edit of a part was refused, for this reason.
+    fn report_refusal(&self, part: Part, why: &str) {
         let of = described(&self.scene, part);
-        self.report_problem(format!("{of} not changed: {why}"))
+        self.report_problem(format!("{of} not changed: {why}"));
     }
 
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
@@ -187,16 +193,18 @@ impl Session {
         }
     }
 
-    /// Changes the selected component by `steps` steps. Selects a part instead if none is selected. Returns a message.
-    pub(super) fn step_component(&mut self, steps: f32) -> Message {
+    /// Changes the selected component by `steps` steps, and displays its value. Selects a part instead if none is selected.
+    pub(super) fn step_component(&mut self, steps: f32) {
         let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
-            return self.choose_part(true).into();
+            let message = self.choose_part(true);
+            return self.say(message);
         };
         let refusal = self
             .edit(part, id, value, Continuity::ByTime)
             .ok()
             .flatten();
-        refusal.unwrap_or_else(|| self.editing.status(self.seen()).into())
+        let status = || self.editing.status(self.seen()).into();
+        self.say(refusal.unwrap_or_else(status));
     }
 
     /// Returns the edits of the scene, without those of the camera.
@@ -206,7 +214,7 @@ impl Session {
 
     /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
     /// cannot be written as scene text, they are comments, and the error is returned too.
-    pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
+    pub(crate) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
         let camera = self.orbit.current.to_ron(self.scene.origin);
         let shown = shown_options(&self.first, &self.scene);
         let animation = shown
@@ -253,9 +261,8 @@ impl Session {
         words(has_camera && !self.orbit.is_home(), &self.edits())
     }
 
-    /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
-    /// reported as a problem.
-    pub(super) fn save_to_scene(&mut self) -> Option<Message> {
+    /// Saves the camera and the edited parts to the scene's file, and displays a message about it or a problem.
+    pub(super) fn save_to_scene(&mut self) {
         let path = self.scene.path.display();
         let saved = match (
             can_save_view(&self.scene.path),
@@ -272,7 +279,7 @@ impl Session {
             })),
         };
         match saved {
-            Ok(message) => Some(message.into()),
+            Ok(message) => self.say(message),
             Err(problem) => self.report_problem(problem),
         }
     }

@@ -148,7 +148,7 @@ impl View {
         {
             match (self.selects_region, modifiers.ctrl, modifiers.shift) {
                 (true, ..) => self.render_region(session, (pixel, pixel)),
-                (_, true, _) => self.say_any(session.focus(pixel)),
+                (_, true, _) => session.focus(pixel),
                 (_, _, false) => self.inspect(session, pixel),
                 _ => {}
             }

@@ -67,7 +67,7 @@ impl View {
             let (_, new) = choice(ui, list, all, &chosen);
             if let Some(new) = new {
                 // The list contains only animations of the file.
-                self.say_any(session.choose_animation(new).ok().flatten());
+                let _ = session.choose_animation(new);
                 self.requests.push(Request::Update);
             }
         }
@@ -85,7 +85,7 @@ impl View {
             egui::WidgetInfo::slider(true, time, "time of the animation in seconds")
         });
         if slider.changed() {
-            self.say_any(session.seek(time));
+            session.seek(time);
             self.requests.push(Request::Update);
         }
         if has_text {

@@ -275,14 +275,7 @@ impl Viewer {
             return self.say_problem(format!("{}: {problem}", path.display()));
         }
         if self.may_discard(Pending::Open(path.clone())) {
-            self.open_now(path);
-        }
-    }
-
-    /// Opens a scene or model file, and displays a message. Unsaved changes of the current scene are lost.
-    pub(super) fn open_now(&mut self, path: PathBuf) {
-        if let Some(message) = self.session.open_file(path) {
-            self.say(message);
+            self.session.open_file(path);
         }
     }
 

@@ -55,16 +55,15 @@ impl Viewer {
             return;
         }
         if answer == Answer::Save {
-            let message = self.session.act(Change::SaveCamera);
+            self.session.act(Change::SaveCamera);
             // A failure is reported as a problem.
             if self.session.unsaved_changes().is_some() {
                 return;
             }
-            message.into_iter().for_each(|message| self.say(message));
         }
         match question.pending {
             Pending::Quit => self.quits = true,
-            Pending::Open(path) => self.open_now(path),
+            Pending::Open(path) => self.session.open_file(path),
         }
     }
 }
