@@ -12,7 +12,6 @@ mod save_as;
 mod screen;
 mod settings;
 mod theme;
-mod title;
 mod view;
 mod viewer;
 

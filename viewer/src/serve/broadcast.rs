@@ -17,13 +17,13 @@ use tokio::sync::watch;
 use super::{
     encode,
     messages::{AnimationStatus, Path, PixelDescription, Status, UserMessages, ViewerRequest},
-    notifier::Notifier,
 };
 use crate::{
     overlay::pixels::{describe, describe_compared},
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Message,
-        PixelInfo, Session, State, Viewpoint, add_problem, lock,
+        Pending, PixelInfo, RenderEvent, Session, SessionEvent, State, Viewpoint, add_problem,
+        lock,
     },
 };
 use raysieve::{
@@ -463,5 +463,47 @@ impl Drop for ViewerGuard {
     fn drop(&mut self) {
         self.0.viewers.send_modify(|viewers| *viewers -= 1);
         self.0.notifier.change(|pending| pending.change = true);
+    }
+}
+
+/// The pending events of the broadcaster's thread.
+pub(super) type Notifier = Pending<PendingEvents>;
+
+/// The events that the broadcaster's thread has not taken yet. Of a new frame, it is only woken.
+#[derive(Default)]
+pub(super) struct PendingEvents {
+    pub(super) debug_image: bool,
+    /// Whether a viewer has come, gone, been refused or made a request.
+    pub(super) change: bool,
+    /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
+    pub(super) note: Option<Message>,
+    /// Last problems to display, the newest last.
+    pub(super) problems: Vec<Message>,
+    /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
+    pub(super) inspected: Option<Box<InspectedPath>>,
+    /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
+    pub(super) pixel: Option<Box<PixelInfo>>,
+    /// Session events in order of arrival. None may be dropped, because a later scene may rely on an earlier renderer.
+    pub(super) session_events: Vec<SessionEvent>,
+    /// Whether the render thread has ended or the server is ending.
+    pub(super) ended: bool,
+}
+
+/// Returns a function that adds a render event to the pending events and wakes the broadcaster's thread.
+pub(super) fn event_sender(notifier: &Arc<Notifier>) -> impl Fn(RenderEvent) + Send + 'static {
+    let notifier = notifier.clone();
+    move |event| {
+        notifier.change(|pending| match event {
+            RenderEvent::Frame => {}
+            RenderEvent::DebugImage => pending.debug_image = true,
+            RenderEvent::Message(message) => pending.note = Some(message),
+            RenderEvent::Problem(problem) => {
+                add_problem(&mut pending.problems, problem, Message::for_keyboard);
+            }
+            RenderEvent::Pixel(info) => pending.pixel = Some(info),
+            RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
+            RenderEvent::Session(event) => pending.session_events.push(event),
+            RenderEvent::Ended => pending.ended = true,
+        });
     }
 }

@@ -267,15 +267,14 @@ impl Session {
                 self.say(text);
             }
             Change::SaveCamera => self.save_to_scene(),
-            Change::NextPart => {
-                let message = self.choose_part(true);
-                self.say(message);
+            Change::NextPart | Change::PreviousPart => {
+                self.choose_part(change == Change::NextPart);
+                self.say_selection();
             }
-            Change::PreviousPart => {
-                let message = self.choose_part(false);
-                self.say(message);
+            Change::NextProperty => {
+                self.choose_component();
+                self.say_selection();
             }
-            Change::NextProperty => self.choose_component(),
             Change::Increase => self.step_component(1.0),
             Change::Decrease => self.step_component(-1.0),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),

@@ -97,17 +97,20 @@ impl Session {
         Some(format!("{}{object} selected", described(&self.scene, part)))
     }
 
-    /// Selects the next part of the scene (`forwards`) or the previous one. Returns a message about it.
-    pub(crate) fn choose_part(&mut self, forwards: bool) -> String {
-        self.editing
-            .choose(seen(&self.scene, &self.orbit), forwards)
+    /// Selects the next part of the scene (`forwards`) or the previous one.
+    pub(crate) fn choose_part(&mut self, forwards: bool) {
+        self.editing.choose(&self.scene, forwards);
     }
 
-    /// Selects the next component of the selected part, and displays a message about it.
+    /// Selects the next component of the selected part.
     pub(super) fn choose_component(&mut self) {
-        let seen = seen(&self.scene, &self.orbit);
-        let message = self.editing.choose_component(seen);
-        self.say(message);
+        self.editing
+            .choose_component(seen(&self.scene, &self.orbit));
+    }
+
+    /// Displays the selected part, component and value.
+    pub(super) fn say_selection(&self) {
+        self.say(self.editing.status(self.seen()));
     }
 
     /// Gives the property `id` of a part the value `value`. If a number is outside its range, changes nothing and returns
@@ -195,16 +198,18 @@ impl Session {
 
     /// Changes the selected component by `steps` steps, and displays its value. Selects a part instead if none is selected.
     pub(super) fn step_component(&mut self, steps: f32) {
-        let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
-            let message = self.choose_part(true);
-            return self.say(message);
+        let stepped = self.editing.stepped(self.seen(), steps);
+        let refusal = match stepped {
+            Some((part, id, value)) => self.edit(part, id, value, Continuity::ByTime),
+            None => {
+                self.choose_part(true);
+                Ok(None)
+            }
         };
-        let refusal = self
-            .edit(part, id, value, Continuity::ByTime)
-            .ok()
-            .flatten();
-        let status = || self.editing.status(self.seen()).into();
-        self.say(refusal.unwrap_or_else(status));
+        match refusal {
+            Ok(Some(refusal)) => self.say(refusal),
+            _ => self.say_selection(),
+        }
     }
 
     /// Returns the edits of the scene, without those of the camera.

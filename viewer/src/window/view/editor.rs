@@ -13,7 +13,7 @@ use crate::{
     overlay::colors::{ACCENT, WARNING},
     session::{
         Action, Change, Continuity, EditorState, FRACTION, PartInfo, Property, ScreenAction,
-        Session, with_unit,
+        Session, rounded, with_unit,
     },
     window::theme::color,
 };
@@ -299,9 +299,12 @@ fn color_fields(
 ) -> Option<Vec3> {
     let mut picked = value.to_array();
     let response = ui.color_edit_button_rgb(&mut picked).labelled_by(label);
-    let mut new = response
-        .changed()
-        .then(|| kept(value, Vec3::from_array(picked).map(rounded)));
+    let mut new = response.changed().then(|| {
+        kept(
+            value,
+            Vec3::from_array(picked).map(|channel| rounded(channel, 4)),
+        )
+    });
     for (channel, name) in ["red", "green", "blue"].into_iter().enumerate() {
         let old = value[channel];
         let mut shown = f64::from(old);
@@ -322,11 +325,6 @@ fn color_fields(
         }
     }
     new.filter(|new| *new != value)
-}
-
-/// Rounds a number to four significant digits, so that it is short in a scene file.
-pub(super) fn rounded(value: f32) -> f32 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// Returns the number that a slider at this value sets: it has four significant digits, or is whole if only whole numbers
