@@ -152,12 +152,11 @@ impl Server {
             event_sender(&notifier),
         )
         .map_err(|(_, error)| serve_error(error))?;
-        let earlier_autosaves = session.earlier_autosaves_message();
-        let broadcaster = Arc::new(Broadcaster::new(session, notifier, self.stopper.0));
-        if let Some(message) = earlier_autosaves {
+        if let Some(message) = session.earlier_autosaves_message() {
             report(&escaped(&message));
-            broadcaster.say_problem(message);
+            session.report_problem(message);
         }
+        let broadcaster = Arc::new(Broadcaster::new(session, notifier, self.stopper.0));
         let pool = tone_mapping_pool().map_err(serve_error)?;
         let broadcaster_for_thread = broadcaster.clone();
         let broadcast_thread =

@@ -37,7 +37,7 @@ pub(crate) use controls::{
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{FRACTION, Property, rounded, with_unit};
-pub(crate) use events::{Message, RenderEvent, SessionEvent};
+pub(crate) use events::{RenderEvent, SessionEvent};
 pub(crate) use inspection::{InspectedPath, PixelInfo, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::{SceneView, Viewpoint};

@@ -21,9 +21,8 @@ use super::{
 use crate::{
     overlay::pixels::{describe, describe_compared},
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Message,
-        Pending, PixelInfo, RenderEvent, Session, SessionEvent, State, Viewpoint, add_problem,
-        lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Pending,
+        PixelInfo, RenderEvent, Session, SessionEvent, State, Viewpoint, add_problem, lock,
     },
 };
 use raysieve::{
@@ -143,19 +142,6 @@ impl Broadcaster {
         lock(&self.frame).clone()
     }
 
-    /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
-    pub(super) fn say(&self, message: String) {
-        self.notifier
-            .change(|pending| pending.note = Some(message.into()));
-    }
-
-    /// Sends a problem to all viewers, marked as an error.
-    pub(super) fn say_problem(&self, problem: String) {
-        self.notifier.change(|pending| {
-            add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
-        });
-    }
-
     /// Counts a further viewer until the returned guard is dropped. Returns `None` if there are `MAX_VIEWERS` viewers
     /// already.
     pub(super) fn add_viewer(self: &Arc<Self>) -> Option<ViewerGuard> {
@@ -221,12 +207,7 @@ impl Broadcaster {
             }
             if let Some(inspected) = pending.inspected {
                 let selected = self.session().select_hit(&inspected);
-                // On a phone, the editor is far below the picture.
-                let message = selected.map(|selected| {
-                    Message::naming("Edit (l)", "Edit, below", |edit| {
-                        format!("{selected}: see {edit}")
-                    })
-                });
+                let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
                 note = message.or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
@@ -365,7 +346,8 @@ impl Broadcaster {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
             Err(problem) => {
-                self.say_problem(format!("cannot encode the picture: {problem}"));
+                let problem = format!("cannot encode the picture: {problem}");
+                self.session().report_problem(problem);
             }
         }
     }
@@ -476,9 +458,9 @@ pub(super) struct PendingEvents {
     /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
     /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
-    pub(super) note: Option<Message>,
+    pub(super) note: Option<String>,
     /// Last problems to display, the newest last.
-    pub(super) problems: Vec<Message>,
+    pub(super) problems: Vec<String>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
@@ -498,7 +480,7 @@ pub(super) fn event_sender(notifier: &Arc<Notifier>) -> impl Fn(RenderEvent) + S
             RenderEvent::DebugImage => pending.debug_image = true,
             RenderEvent::Message(message) => pending.note = Some(message),
             RenderEvent::Problem(problem) => {
-                add_problem(&mut pending.problems, problem, Message::for_keyboard);
+                add_problem(&mut pending.problems, problem, |problem| problem);
             }
             RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),

@@ -76,7 +76,9 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
             let written = scene.text(&scene.path().with_extension("ron"));
             let text = written.map(|(text, without)| {
                 if !without.is_empty() {
-                    broadcaster.say(format!("scene downloaded{without}"));
+                    broadcaster
+                        .session()
+                        .say(format!("scene downloaded{without}"));
                 }
                 text.into_bytes()
             });
@@ -155,7 +157,7 @@ async fn download(
             (headers, bytes).into_response()
         }
         Ok(Some(Err(problem))) => {
-            broadcaster.say_problem(problem.clone());
+            broadcaster.session().report_problem(problem.clone());
             (StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n")).into_response()
         }
         Err(_) => refusal(

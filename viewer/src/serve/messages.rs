@@ -7,8 +7,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, Motion, Recent,
-    Session, State, add_problem, end_text,
+    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Motion, Recent, Session,
+    State, add_problem, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -162,8 +162,8 @@ pub(super) struct Status<'a> {
     pub(super) scene_error: Option<&'a str>,
 }
 
-/// Number and text of a message, and the text on a touch screen; `None` if it is the same.
-pub(super) type UserMessage = (u64, String, Option<String>);
+/// Number and text of a message.
+pub(super) type UserMessage = (u64, String);
 
 /// The animations of the scene, with the requested time, and the time of the displayed frame as text.
 #[derive(Serialize)]
@@ -236,7 +236,7 @@ impl<'a> Path<'a> {
 #[derive(Default)]
 pub(super) struct UserMessages {
     /// Number of notes since the start, and the last one; an empty text before the first.
-    note: (u64, Message),
+    note: UserMessage,
     /// Number of problems since the start.
     count: u64,
     /// The last problems, the newest last.
@@ -247,7 +247,7 @@ pub(super) struct UserMessages {
 struct Problem {
     /// Number of the problem since the start, from 1.
     number: u64,
-    message: Message,
+    text: String,
     /// Time at which the problem was first sent to a viewer; `None` before.
     sent: Option<Instant>,
 }
@@ -259,23 +259,21 @@ const PROBLEM_TIME: Duration = Duration::from_secs(10);
 impl UserMessages {
     /// Replaces the note if there is one, and adds problems. Removes problems that viewers have had for ten seconds at
     /// `now`.
-    pub(super) fn add(&mut self, note: Option<Message>, problems: Vec<Message>, now: Instant) {
+    pub(super) fn add(&mut self, note: Option<String>, problems: Vec<String>, now: Instant) {
         let is_old = |sent: Instant| now.saturating_duration_since(sent) >= PROBLEM_TIME;
         self.problems
             .retain(|problem| !problem.sent.is_some_and(is_old));
         if let Some(note) = note {
             self.note = (self.note.0 + 1, note);
         }
-        for message in problems {
+        for text in problems {
             self.count += 1;
             let problem = Problem {
                 number: self.count,
-                message,
+                text,
                 sent: None,
             };
-            add_problem(&mut self.problems, problem, |problem| {
-                problem.message.for_keyboard()
-            });
+            add_problem(&mut self.problems, problem, |problem| &problem.text);
         }
     }
 
@@ -288,21 +286,16 @@ impl UserMessages {
 
     /// Returns the number of notes and the last one.
     pub(super) fn note(&self) -> UserMessage {
-        user_message(self.note.0, &self.note.1)
+        self.note.clone()
     }
 
     /// Returns the last problems, the newest last, each with its number.
     pub(super) fn problems(&self) -> Vec<UserMessage> {
         let problems = self.problems.iter();
         problems
-            .map(|problem| user_message(problem.number, &problem.message))
+            .map(|problem| (problem.number, problem.text.clone()))
             .collect()
     }
-}
-
-fn user_message(number: u64, message: &Message) -> UserMessage {
-    let touch = message.for_touch().map(str::to_owned);
-    (number, message.for_keyboard().clone(), touch)
 }
 
 #[cfg(test)]
@@ -311,12 +304,12 @@ mod tests {
 
     #[test]
     fn only_problems_that_were_displayed_are_removed() {
-        let all = |number, text: &str| (number, text.to_owned(), None);
+        let all = |number, text: &str| (number, text.to_owned());
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut messages = UserMessages::default();
         messages.mark_sent(at(0));
-        let (note, problem) = (Message::from("saved"), Message::from("not saved"));
+        let (note, problem) = ("saved".to_owned(), "not saved".to_owned());
         messages.add(Some(note.clone()), vec![problem.clone()], at(20));
         messages.add(Some(note.clone()), Vec::new(), at(100));
         assert_eq!(

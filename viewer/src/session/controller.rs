@@ -30,7 +30,7 @@ use super::{
     debug_views::DebugViewThread,
     derived_image::DerivedImageThread,
     editing::Editing,
-    events::{EventSender, Message, RenderEvent},
+    events::{EventSender, RenderEvent},
     inspection::{Inspection, PathQuery, QueryKind},
     inspection_scene::{InspectionScene, Viewpoint},
     loader::Loader,
@@ -482,11 +482,12 @@ impl Session {
     }
 
     /// Displays a message to all users.
-    pub(crate) fn say(&self, message: impl Into<Message>) {
+    pub(crate) fn say(&self, message: impl Into<String>) {
         self.events.message(message);
     }
 
-    fn report_problem(&self, problem: impl Into<Message>) {
+    /// Displays a problem to all users, marked as an error.
+    pub(crate) fn report_problem(&self, problem: impl Into<String>) {
         self.events.problem(problem);
     }
 

@@ -87,7 +87,7 @@ impl DerivedImageThread {
                         work.put_if(Arc::new(image), |_| true);
                         RenderEvent::DebugImage
                     }
-                    Err(problem) => RenderEvent::Problem(problem.into()),
+                    Err(problem) => RenderEvent::Problem(problem),
                 });
                 work.wait(PAUSE_SHARE * begun.elapsed(), false);
             },

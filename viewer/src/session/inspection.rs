@@ -129,7 +129,7 @@ impl Drop for Busy {
 /// Executes a request. Returns the event to report; an error becomes a problem to display.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string().into()))
+        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
 }
 
 /// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a

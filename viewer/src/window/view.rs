@@ -42,8 +42,8 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, Change, Continuity, DisplayFrame, InspectedPath, Message, PixelInfo,
-        Session, State,
+        self, Action, Alpha, Change, Continuity, DisplayFrame, InspectedPath, PixelInfo, Session,
+        State,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -325,18 +325,17 @@ impl View {
     }
 
     /// Displays a message for some seconds; see [`Messages::add`].
-    fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
-        let text = message.into().for_keyboard().clone();
-        self.messages.add(text, kind, Instant::now());
+    fn say(&mut self, message: impl Into<String>, kind: MessageKind) {
+        self.messages.add(message.into(), kind, Instant::now());
     }
 
     /// Displays a note.
-    pub(super) fn note(&mut self, note: impl Into<Message>) {
+    pub(super) fn note(&mut self, note: impl Into<String>) {
         self.say(note, MessageKind::Note);
     }
 
     /// Displays a problem, marked as an error.
-    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
+    pub(super) fn say_problem(&mut self, problem: impl Into<String>) {
         // The problem may be the answer about a pixel.
         self.asked = None;
         self.say(problem, MessageKind::Problem);

@@ -34,8 +34,8 @@ use crate::{
     error::report,
     overlay::{self, Detail, FigureFormat, fitted::Zoom, format},
     session::{
-        self, Action, Animation, Change, DisplayFrame, Ended, InspectedPath, Message, Motion,
-        PixelInfo, ScreenAction, Session, SessionEvent, State, ViewOptions,
+        self, Action, Animation, Change, DisplayFrame, Ended, InspectedPath, Motion, PixelInfo,
+        ScreenAction, Session, SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -327,13 +327,13 @@ impl Viewer {
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
-    pub(super) fn say(&mut self, message: impl Into<Message>) {
+    pub(super) fn say(&mut self, message: impl Into<String>) {
         self.view.note(message);
         self.screen.refresh();
     }
 
     /// Prints a problem, and displays it, marked as an error, before earlier problems.
-    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
+    pub(super) fn say_problem(&mut self, problem: impl Into<String>) {
         self.view.say_problem(problem);
         self.screen.refresh();
     }

@@ -8,7 +8,6 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    events::Message,
     loader::{FRAME_RATE, LoadRequest, PoseRequest, PoseTime},
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
@@ -215,10 +214,8 @@ impl Session {
                 format!("animation {name}, {} of {}", chosen + 1, animations.len())
             }
         };
-        self.say(Message::naming(
-            "j: the next one",
-            "the list Animation has others",
-            |next| format!("playing {what}: {length} in a loop; {next}"),
+        self.say(format!(
+            "playing {what}: {length} in a loop; j (list Animation): the next one"
         ));
     }
 

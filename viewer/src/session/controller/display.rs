@@ -11,7 +11,6 @@ use crate::session::{
         AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread, OidnImages, error_map,
         image_label,
     },
-    events::Message,
     inspection_scene::SceneView,
     transparency::Alpha,
 };
@@ -66,11 +65,10 @@ impl Session {
         {
             let name = image.path().file_name().unwrap_or_default();
             let name = name.to_string_lossy();
-            let message = Message::naming("0", "Home", |home| {
-                format!("this is not the view of {name} any more; {home} shows that view again")
-            });
+            self.say(format!(
+                "this is not the view of {name} any more; 0 (Home) shows that view again"
+            ));
             self.has_said_other_view = true;
-            self.events.message(message);
         }
     }
 
@@ -264,11 +262,9 @@ impl Session {
         self.region = Some(region);
         (self.render).send(|commands| commands.region = Some(Some(region)));
         let Region { width, height, .. } = region;
-        self.say(Message::naming("O", "Region, then a tap", |whole| {
-            format!(
-                "rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture"
-            )
-        }));
+        self.say(format!(
+            "rendering {width} × {height} pixels at {left},{top}; O (Region, then a click): the whole picture"
+        ));
     }
 
     /// Renders the whole picture again.
@@ -277,9 +273,7 @@ impl Session {
             self.forget_region();
             return self.say("rendering the whole picture");
         }
-        self.say(Message::naming("o", "Region", |selects| {
-            format!("the whole picture is rendered already; {selects} selects a region")
-        }));
+        self.say("the whole picture is rendered already; o (Region) selects a region");
     }
 
     /// Renders the whole picture again if only a region is rendered.

@@ -9,7 +9,7 @@ use super::Session;
 use crate::{
     Error,
     session::{
-        editing::described, events::Message, loader::shown_options, orbit::have_same_lens,
+        editing::described, loader::shown_options, orbit::have_same_lens,
         requested_film::RequestedFilm,
     },
 };
@@ -218,11 +218,11 @@ impl SceneToSave {
 
 /// Returns why the scene's file at `path` can be written neither with changes nor as a new scene, and what to do
 /// instead. Returns `None` for the scenes of this program and for models.
-pub(super) fn write_refusal(path: &Path) -> Option<Message> {
+pub(super) fn write_refusal(path: &Path) -> Option<String> {
     let format = Scene::foreign_format(path)?;
-    Some(Message::naming("; k prints its changes", "", |prints| {
-        format!("a {format} scene cannot be written{prints}")
-    }))
+    Some(format!(
+        "a {format} scene cannot be written; k prints its changes"
+    ))
 }
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::session::{
     editing::{Component, Property, Seen, described},
-    events::Message,
     inspection::InspectedPath,
     light_groups::{NUMBER, PartInfo, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
@@ -124,14 +123,14 @@ impl Session {
         id: &str,
         value: FieldValue,
         continuity: Continuity,
-    ) -> Result<Option<Message>, &'static str> {
+    ) -> Result<Option<String>, &'static str> {
         if continuity == Continuity::Begins {
             // Also if this change has no effect, the following ones belong to a new drag.
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
         if let Some(refusal) = self.editing.range_refusal(seen, part, id, value) {
-            return Ok(Some(refusal.into()));
+            return Ok(Some(refusal));
         }
         if id == NUMBER {
             self.editing.select_number(&self.scene, part, value)?;
@@ -245,7 +244,7 @@ impl Session {
         let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file, S to another one".to_owned(),
-            (false, Some(why)) => why.for_keyboard().clone(),
+            (false, Some(why)) => why,
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
                 let lack = match missing.is_empty() {
@@ -276,12 +275,10 @@ impl Session {
             (true, _) => self
                 .write_to_scene()
                 .map_err(|error| self.save_problem(&error)),
-            (false, Some(why)) => Err(why.map(|why| format!("{path}: {why}"))),
-            (false, None) => Err(Message::naming(SAVE_AS, "Save as", |save_as| {
-                format!(
-                    "{path} is a model, which cannot store changes; {save_as} saves a scene that shows it"
-                )
-            })),
+            (false, Some(why)) => Err(format!("{path}: {why}")),
+            (false, None) => Err(format!(
+                "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
+            )),
         };
         match saved {
             Ok(message) => self.say(message),
@@ -290,7 +287,7 @@ impl Session {
     }
 
     /// Returns a problem on one line: what was not saved to the scene's file, why, and what to do instead.
-    fn save_problem(&self, error: &raysieve_scene::Error) -> Message {
+    fn save_problem(&self, error: &raysieve_scene::Error) -> String {
         use raysieve_scene::Error;
         let path = &self.scene.path;
         let what = format!(
@@ -301,17 +298,13 @@ impl Session {
         match error {
             // Saving under another name also needs the text of the file.
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => {
-                Message::naming("K again, or k prints them", "Save scene again", |again| {
-                    format!(
-                        "{what}: the file does not exist any more; put it back and press {again}"
-                    )
-                })
+                format!(
+                    "{what}: the file does not exist any more; put it back and press K (Save scene) again"
+                )
             }
-            Error::File { problem, .. } => format!("{what}: {problem}").into(),
-            Error::Write { problem, .. } => Message::naming(SAVE_AS, "Save as", |save_as| {
-                format!("{what}: {problem}, with {save_as}")
-            }),
-            _ => format!("{} not saved: {error}", words(true, &self.edits())).into(),
+            Error::File { problem, .. } => format!("{what}: {problem}"),
+            Error::Write { problem, .. } => format!("{what}: {problem}, with S (Save as)"),
+            _ => format!("{} not saved: {error}", words(true, &self.edits())),
         }
     }
 
@@ -348,9 +341,6 @@ impl Session {
         Ok(message)
     }
 }
-
-/// Name of saving under a chosen name, with a keyboard.
-const SAVE_AS: &str = "S (Save as)";
 
 /// Returns the scene and the camera that the user has moved.
 fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {

@@ -8,10 +8,7 @@ use compaction::select::Strategy;
 use super::RenderThreadState;
 use crate::{
     Error,
-    session::{
-        events::Message,
-        strategy_comparison::{ComparisonProgress, Method, Turn, compare},
-    },
+    session::strategy_comparison::{ComparisonProgress, Method, Turn, compare},
 };
 use raysieve::{
     film::picture::Picture,
@@ -148,19 +145,13 @@ impl RenderThreadState {
             return self.cancel_comparison();
         }
         if self.region.wanted.is_some() {
-            let problem = Message::naming("O", "Region, then a tap", |whole| {
-                format!(
-                    "strategies are compared on the whole picture; {whole} renders it instead of a region"
-                )
-            });
-            self.publisher.events.problem(problem);
+            self.publisher.events.problem(
+                "strategies are compared on the whole picture; O (Region, then a click) renders it instead of a region",
+            );
             return Ok(());
         }
         self.wants_comparison = true;
-        let message = Message::naming("c", "Compare strategies", |stops| {
-            format!("comparing all strategies; {stops} stops")
-        });
-        self.publisher.events.message(message);
+        (self.publisher.events).message("comparing all strategies; c (Compare strategies) stops");
         Ok(())
     }
 

@@ -175,7 +175,7 @@ impl Editor {
                     .ok()
                     .flatten()
                 {
-                    self.refusal = Some((part, property.id, refusal.for_keyboard().clone()));
+                    self.refusal = Some((part, property.id, refusal));
                 }
             }
             if let Some((refused, id, reason)) = &self.refusal
