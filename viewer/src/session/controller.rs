@@ -281,11 +281,6 @@ impl Session {
             Change::CompareStrategies => {
                 (self.render).send(|commands| commands.compares = !commands.compares);
             }
-            Change::StopComparison => {
-                self.render.send(|commands| {
-                    (commands.compares, commands.stops_comparing) = (false, true);
-                });
-            }
             Change::Pause => {
                 self.paused = !self.paused;
                 (self.render).send(|commands| commands.paused = Some(self.paused));

@@ -175,19 +175,7 @@ impl View {
     /// message about it if there is one.
     pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
-        self.messages.close_path_note();
-        if let Some(message) = message {
-            self.say(message, MessageKind::PathNote);
-        }
-    }
-
-    /// Removes the inspected path and the message about it. Returns whether there was a path.
-    pub(super) fn hide_path(&mut self) -> bool {
-        let is_shown = self.path.take().is_some();
-        if is_shown {
-            self.messages.close_path_note();
-        }
-        is_shown
+        message.into_iter().for_each(|message| self.note(message));
     }
 
     /// Requests the path of the last sample of a pixel, or hides that pixel's path if it is already displayed.
@@ -196,7 +184,7 @@ impl View {
             path.viewpoint.size == session.size && pixel == path.path_record.pixel.into()
         });
         if is_shown {
-            self.hide_path();
+            self.path = None;
         } else {
             session.inspect(pixel);
         }
@@ -262,7 +250,7 @@ impl View {
 
     /// Removes the inspected path or, without one, the messages. Returns whether there was one.
     pub(super) fn close_path_or_messages(&mut self) -> bool {
-        self.hide_path() || self.messages.close()
+        self.path.take().is_some() || self.messages.close()
     }
 
     pub(super) fn end_selection(&mut self) -> bool {

@@ -142,7 +142,8 @@ impl RenderThreadState {
     /// Requests a comparison, or ends the one that is in progress or requested.
     pub(super) fn switch_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
-            return self.cancel_comparison();
+            (self.publisher.events).message("comparison of strategies stopped");
+            return self.end_comparison();
         }
         if self.region.wanted.is_some() {
             self.publisher.events.problem(
@@ -153,15 +154,6 @@ impl RenderThreadState {
         self.wants_comparison = true;
         (self.publisher.events).message("comparing all strategies; c (Compare strategies) stops");
         Ok(())
-    }
-
-    /// Ends the comparison that is in progress or requested, if any, and displays that.
-    pub(super) fn cancel_comparison(&mut self) -> Result<(), Error> {
-        if self.comparison.is_some() || self.wants_comparison {
-            let message = "comparison of strategies stopped".to_owned();
-            self.publisher.events.message(message);
-        }
-        self.end_comparison()
     }
 
     /// Returns whether a comparison is wanted and the film can be set aside for it: every pixel has a sample.

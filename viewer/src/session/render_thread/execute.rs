@@ -80,11 +80,6 @@ impl RenderThreadState {
             commands.compares = false;
             changed = true;
         }
-        if commands.stops_comparing {
-            self.cancel_comparison()?;
-            commands.stops_comparing = false;
-            changed = true;
-        }
         if let Some(samples) = commands.samples {
             self.add_samples(samples)?;
             commands.samples = None;
