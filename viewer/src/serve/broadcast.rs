@@ -201,7 +201,8 @@ impl Broadcaster {
             for event in pending.session_events {
                 self.session().handle_event(event);
                 // The poses of an animation that plays count as new frames.
-                if !self.plays() {
+                let animation = self.session().animation();
+                if !animation.is_some_and(|animation| animation.playing) {
                     sent.status_due = Some(Instant::now());
                 }
             }
@@ -302,11 +303,6 @@ impl Broadcaster {
         }
     }
 
-    fn plays(&self) -> bool {
-        let animation = self.session().animation();
-        animation.is_some_and(|animation| animation.playing)
-    }
-
     /// Sends the state of the editor to all viewers if it has changed since it was last sent.
     fn send_editor(&self, sent: &mut SentState) {
         let editor = self.session().editor();
@@ -381,7 +377,7 @@ impl Broadcaster {
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene.path).is_none(),
             viewers,
-            message: messages.note(),
+            message: messages.note.clone(),
             problems: messages.problems(),
             scene_error: session.scene_error.as_deref(),
         };

@@ -236,7 +236,7 @@ impl<'a> Path<'a> {
 #[derive(Default)]
 pub(super) struct UserMessages {
     /// Number of notes since the start, and the last one; an empty text before the first.
-    note: UserMessage,
+    pub(super) note: UserMessage,
     /// Number of problems since the start.
     count: u64,
     /// The last problems, the newest last.
@@ -284,11 +284,6 @@ impl UserMessages {
         }
     }
 
-    /// Returns the number of notes and the last one.
-    pub(super) fn note(&self) -> UserMessage {
-        self.note.clone()
-    }
-
     /// Returns the last problems, the newest last, each with its number.
     pub(super) fn problems(&self) -> Vec<UserMessage> {
         let problems = self.problems.iter();
@@ -325,7 +320,7 @@ mod tests {
         let both = [all(1, "not saved"), all(2, "no image")];
         assert_eq!(messages.problems(), both, "they are displayed");
         messages.add(Some(note.clone()), Vec::new(), at(110));
-        assert_eq!(messages.note(), all(4, "saved"));
+        assert_eq!(messages.note, all(4, "saved"));
         assert_eq!(messages.problems(), [all(2, "no image")]);
 
         let problems = vec![problem, "no image".into()];

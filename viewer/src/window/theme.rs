@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use egui::{
     Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Shape, Stroke,
-    TextStyle, Theme, Visuals, epaint::ClippedShape,
+    Theme, Visuals, epaint::ClippedShape,
 };
 
 use crate::{
@@ -33,15 +33,9 @@ pub(super) fn context() -> Context {
     });
     context.all_styles_mut(|style| {
         let id = FontId::new(TEXT_SIZE, FontFamily::Monospace);
-        style.text_styles = [
-            TextStyle::Small,
-            TextStyle::Body,
-            TextStyle::Monospace,
-            TextStyle::Button,
-            TextStyle::Heading,
-        ]
-        .map(|text| (text, id.clone()))
-        .into();
+        for font in style.text_styles.values_mut() {
+            *font = id.clone();
+        }
         style.animation_time = 0.0;
         style.scroll_animation = egui::style::ScrollAnimation::none();
         style.interaction.selectable_labels = false;

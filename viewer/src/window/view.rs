@@ -113,8 +113,6 @@ pub(super) enum Request {
     Typed(Option<std::path::PathBuf>),
     /// Answers the question about unsaved changes.
     Answer(Answer),
-    /// Displays that the session has changed.
-    Update,
 }
 
 /// Fraction of the height of the figures' panel that the editor takes at most, if figures need the rest.
@@ -423,15 +421,12 @@ impl View {
         });
         let requests = &mut self.requests;
         let mut act = |action| requests.push(Request::Act(action));
-        let (has_changed, height) = panels::framed(ui, "editor", region, |ui| {
-            self.editor.show(ui, session, &mut act)
+        let height = panels::framed(ui, "editor", region, |ui| {
+            self.editor.show(ui, session, &mut act);
         });
         if height != self.editor_height {
             self.editor_height = height;
             ui.request_repaint();
-        }
-        if has_changed {
-            self.requests.push(Request::Update);
         }
     }
 }

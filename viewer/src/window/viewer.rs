@@ -26,7 +26,6 @@ use super::{
     save_as::Proposal,
     screen::Screen,
     settings::Settings,
-    theme::Fallback,
     view::{Request, TIME_BAR_HEIGHT, View},
 };
 use crate::{
@@ -55,8 +54,6 @@ pub(super) struct Viewer {
     session: Session,
     wake: EventLoopProxy<Wake>,
     keyboard: Keyboard,
-    /// Fonts of the system for characters that the embedded font lacks.
-    fallback: Fallback,
     /// Whether the user has quit, so that the event loop must end.
     pub(super) quits: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
@@ -146,7 +143,6 @@ impl Viewer {
             view,
             wake,
             keyboard: Keyboard::default(),
-            fallback: Fallback::default(),
             quits: false,
             title_time: None,
             saves: Vec::new(),
@@ -259,13 +255,11 @@ impl Viewer {
         self.screen.run_widgets(|ui, painter| {
             requests.extend(view.show(ui, size, session, painter));
         });
-        self.screen.add_missing_fonts(&mut self.fallback);
         for request in requests {
             match request {
                 Request::Act(action) => self.act(action),
                 Request::Typed(path) => self.finish_prompt(path),
                 Request::Answer(answer) => self.answer(answer),
-                Request::Update => self.title_time = None,
             }
             self.screen.refresh_soon();
         }
@@ -283,7 +277,6 @@ impl Viewer {
         } else {
             (window, "the window's size; z again: the scene's size")
         };
-        self.title_time = None;
         self.session.set_size(size);
         self.say(format!("rendering {} × {}: {what}", size.0, size.1));
     }
@@ -343,7 +336,6 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
-            self.title_time = None;
             self.session.move_camera(Motion::Fly(by.x, by.y, by.z));
         }
         let flies_on = self
@@ -374,9 +366,6 @@ impl Viewer {
 
     pub(super) fn draw(&mut self) {
         self.run_widgets();
-        if let Some(question) = &mut self.view.question {
-            question.is_shown = true;
-        }
         if let Err(reason) = self.screen.show() {
             self.record_close_cause(CloseCause::Lost);
             report(&format!("the graphics card has failed: {reason}"));

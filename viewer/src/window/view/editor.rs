@@ -62,13 +62,7 @@ impl Editor {
     }
 
     /// Adds the editor's widgets, and applies what the user does with them. Calls `act` with the action of a button.
-    /// Returns whether a value was changed.
-    pub(super) fn show(
-        &mut self,
-        ui: &mut Ui,
-        session: &mut Session,
-        mut act: impl FnMut(Action),
-    ) -> bool {
+    pub(super) fn show(&mut self, ui: &mut Ui, session: &mut Session, mut act: impl FnMut(Action)) {
         if !ui.input(|input| input.pointer.any_down()) {
             self.dragged = None;
         }
@@ -83,14 +77,12 @@ impl Editor {
         });
         ui.separator();
         let scroll = ScrollArea::vertical().auto_shrink([false, true]);
-        let mut has_changed = false;
         scroll.show(ui, |ui| match editor.selected {
-            Some(part) => has_changed = self.show_properties(ui, part, &editor, session),
+            Some(part) => self.show_properties(ui, part, &editor, session),
             None => {
                 ui.label("click on an object in the picture");
             }
         });
-        has_changed
     }
 
     /// Adds the list of parts, with buttons for the previous and the next one.
@@ -132,8 +124,7 @@ impl Editor {
         part: Part,
         editor: &EditorState,
         session: &mut Session,
-    ) -> bool {
-        let mut has_changed = false;
+    ) {
         for (place, property) in editor.properties.iter().enumerate() {
             let is_selected = editor
                 .component
@@ -168,7 +159,6 @@ impl Editor {
             if let Some(value) = new {
                 let continuity = self.continuity(ui, part, property.id);
                 self.refusal = None;
-                has_changed = true;
                 // The part may be gone after a reload.
                 if let Some(refusal) = session
                     .edit(part, property.id, value, continuity)
@@ -184,7 +174,6 @@ impl Editor {
                 ui.label(RichText::new(reason).color(color(WARNING)));
             }
         }
-        has_changed
     }
 
     /// Adds the widget of a value. Returns the value that the user sets.

@@ -268,14 +268,13 @@ fn size_of(area: Area) -> (u32, u32) {
     (area.width.max(0) as u32, area.height.max(0) as u32)
 }
 
-/// Adds a panel in a region in points, as high as its content or the region. Returns the result of `add`, and the height
-/// of the panel.
-pub(super) fn framed<T>(
+/// Adds a panel in a region in points, as high as its content or the region. Returns the height of the panel.
+pub(super) fn framed(
     ui: &mut Ui,
     name: &'static str,
     region: Rect,
-    add: impl FnOnce(&mut Ui) -> T,
-) -> (T, f32) {
+    add: impl FnOnce(&mut Ui),
+) -> f32 {
     let area = egui::Area::new(Id::new(name))
         .order(egui::Order::Middle)
         .fixed_pos(region.min)
@@ -283,13 +282,12 @@ pub(super) fn framed<T>(
     let shown = area.show(ui.ctx(), |ui| {
         let frame = Frame::window(ui.style()).outer_margin(6.0);
         let margin = frame.total_margin().sum();
-        let shown = frame.show(ui, |ui| {
+        frame.show(ui, |ui| {
             let size = (region.size() - margin).max(egui::vec2(20.0, 20.0));
             ui.set_width(size.x);
             ui.set_max_height(size.y);
-            add(ui)
+            add(ui);
         });
-        shown.inner
     });
-    (shown.inner, shown.response.rect.height())
+    shown.response.rect.height()
 }

@@ -68,7 +68,6 @@ impl View {
             if let Some(new) = new {
                 // The list contains only animations of the file.
                 let _ = session.choose_animation(new);
-                self.requests.push(Request::Update);
             }
         }
         let text = animation.text();
@@ -86,7 +85,6 @@ impl View {
         });
         if slider.changed() {
             session.seek(time);
-            self.requests.push(Request::Update);
         }
         if has_text {
             ui.label(text);
