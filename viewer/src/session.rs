@@ -38,7 +38,7 @@ pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{FRACTION, Property, rounded, with_unit};
 pub(crate) use events::{RenderEvent, SessionEvent};
-pub(crate) use inspection::{InspectedPath, PixelInfo, end_text};
+pub(crate) use inspection::{InspectedPath, PixelInfo};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::{SceneView, Viewpoint};
 pub(crate) use light_groups::PartInfo;

@@ -315,7 +315,7 @@ impl Broadcaster {
 
     /// Sends an inspected path, which all viewers then display; `None` makes them hide the displayed path.
     fn send_path(&self, inspected: Option<&InspectedPath>) {
-        send(&self.paths, &Path::of(inspected));
+        send(&self.paths, &Path { path: inspected });
     }
 
     /// Sends the description of a pixel to all viewers.

@@ -8,14 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{
     Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Motion, Recent, Session,
-    State, add_problem, end_text,
+    State, add_problem,
 };
 use raysieve::{
     film::picture::tone::Tone,
-    inspect::{
-        debug_view::{DebugView, Legend},
-        path_record::{PathRecord, PathSegment},
-    },
+    inspect::debug_view::{DebugView, Legend},
     render::stats::Stats,
     stages::Stage,
 };
@@ -193,7 +190,7 @@ impl AnimationStatus {
 /// A message that makes the page display an inspected path; a `path` of `None` makes it hide the displayed one.
 #[derive(Serialize)]
 pub(super) struct Path<'a> {
-    path: Option<DisplayedPath<'a>>,
+    pub(super) path: Option<&'a InspectedPath>,
 }
 
 /// The description of a pixel that a viewer asked for. Pages that asked for another pixel ignore it.
@@ -203,33 +200,6 @@ pub(super) struct PixelDescription {
     pub(super) lines: Vec<String>,
     /// Lines for a pointer on the image with which the picture is compared; `None` if there is none.
     pub(super) compared: Option<Vec<String>>,
-}
-
-/// An inspected path as the page displays it.
-#[derive(Serialize)]
-struct DisplayedPath<'a> {
-    path_record: &'a PathRecord,
-    /// Projected segments of the path, in pixels from the upper left corner of a picture of `size`, possibly outside
-    /// it.
-    segments: &'a [PathSegment],
-    /// Width and height in pixels of the picture in which the path was requested.
-    size: (u32, u32),
-    /// Reason why the path ended, as text.
-    end: &'static str,
-}
-
-impl<'a> Path<'a> {
-    pub(super) fn of(inspected: Option<&'a InspectedPath>) -> Self {
-        let displayed = |inspected: &'a InspectedPath| DisplayedPath {
-            path_record: &inspected.path_record,
-            segments: &inspected.segments,
-            size: inspected.viewpoint.size,
-            end: end_text(inspected.path_record.end),
-        };
-        Self {
-            path: inspected.map(displayed),
-        }
-    }
 }
 
 /// The last note and the last problems. All are displayed, so that no message replaces a problem that nobody has seen.

@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+use serde::Serialize;
+
 use super::{
     events::{EventSender, RenderEvent, SessionEvent},
     inspection_scene::{InspectionScene, Viewpoint},
@@ -68,11 +70,15 @@ impl PathQuery {
 }
 
 /// A traced path and its projection into the picture in which it was requested.
+#[derive(Serialize)]
 pub(crate) struct InspectedPath {
     pub(crate) path_record: PathRecord,
+    /// Reason why the path ended, as text that needs no knowledge of rendering.
+    pub(crate) end: &'static str,
     /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
     pub(crate) segments: Vec<PathSegment>,
     /// Scene, camera and picture size for which the path was traced.
+    #[serde(flatten)]
     pub(crate) viewpoint: Viewpoint,
 }
 
@@ -160,8 +166,15 @@ fn try_trace(
         });
     }
     let segments = path_record.project(inspector.camera());
+    let end = match path_record.end {
+        End::Missed => "left the scene",
+        End::LastBounce => "the last bounce that max_bounces allows",
+        End::Absorbed => "absorbed by the surface",
+        End::Roulette => "at random, because it carried little light",
+    };
     Ok(RenderEvent::Path(Box::new(InspectedPath {
         path_record,
+        end,
         segments,
         viewpoint: query.viewpoint(inspection_scene),
     })))
@@ -219,14 +232,4 @@ fn surface_text(record: &PathRecord) -> String {
         name => format!("material {:?}", raysieve_scene::escaped(name)),
     };
     format!("{material}, {instance}primitive {}", hit.primitive)
-}
-
-/// Returns the reason why a path ended as text that needs no knowledge of rendering.
-pub(crate) fn end_text(end: End) -> &'static str {
-    match end {
-        End::Missed => "left the scene",
-        End::LastBounce => "the last bounce that max_bounces allows",
-        End::Absorbed => "absorbed by the surface",
-        End::Roulette => "at random, because it carried little light",
-    }
 }

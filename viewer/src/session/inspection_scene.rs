@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
+use serde::Serialize;
+
 use super::lock;
 use crate::Error;
 use raysieve::{
@@ -87,12 +89,14 @@ impl SceneView {
 
 /// The scene, camera and picture size for which a path or pixel was traced. The result is displayed while the session
 /// has the same scene and camera; see `Session::is_at`.
-#[derive(Clone)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Viewpoint {
     /// Width and height of the picture in pixels.
     pub(crate) size: (u32, u32),
+    #[serde(skip)]
     pub(super) camera: Camera,
     /// Scene that was traced. The reference is weak, so that a displayed result does not keep a replaced scene in
     /// memory.
+    #[serde(skip)]
     pub(super) inspection_scene: Weak<InspectionScene>,
 }
