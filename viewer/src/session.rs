@@ -40,7 +40,7 @@ pub(crate) use editing::{FRACTION, Property, rounded, with_unit};
 pub(crate) use events::{RenderEvent, SessionEvent};
 pub(crate) use inspection::{InspectedPath, PixelInfo};
 use inspection_scene::InspectionScene;
-pub(crate) use inspection_scene::{SceneView, Viewpoint};
+pub(crate) use inspection_scene::SceneView;
 pub(crate) use light_groups::PartInfo;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::Recent;

@@ -22,7 +22,7 @@ use crate::{
     overlay::pixels::{describe, describe_compared},
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Pending,
-        PixelInfo, RenderEvent, Session, SessionEvent, State, Viewpoint, add_problem, lock,
+        PixelInfo, RenderEvent, SceneView, Session, SessionEvent, State, add_problem, lock,
     },
 };
 use raysieve::{
@@ -211,7 +211,7 @@ impl Broadcaster {
                 let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
                 note = message.or(note);
                 self.send_path(Some(&inspected));
-                sent.path = Some(inspected.viewpoint.clone());
+                sent.path = Some(inspected.view.clone());
             }
             if note.is_some() || !pending.problems.is_empty() {
                 lock(&self.messages).add(note, pending.problems, Instant::now());
@@ -220,7 +220,7 @@ impl Broadcaster {
             if let Some(info) = pending.pixel {
                 self.send_pixel(&info);
             }
-            let gone = |viewpoint: &mut Viewpoint| !self.session().is_at(viewpoint);
+            let gone = |view: &mut SceneView| !self.session().is_at(view);
             if sent.path.take_if(gone).is_some() {
                 self.send_path(None);
             }
@@ -412,8 +412,8 @@ struct SentState {
     /// Whether the render was running, paused, comparing strategies or complete in the last status message; `None`
     /// before the first.
     state: Option<Discriminant<State>>,
-    /// Viewpoint of the displayed path; `None` if no path is displayed.
-    path: Option<Viewpoint>,
+    /// View of the displayed path; `None` if no path is displayed.
+    path: Option<SceneView>,
     /// Last state of the editor that was sent; `None` before the first.
     editor: Option<EditorState>,
 }

@@ -9,7 +9,7 @@ mod scenes;
 mod saving;
 mod display;
 
-use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
+use std::{f32::consts::PI, io, sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 use glam::Vec3;
@@ -32,7 +32,7 @@ use super::{
     editing::Editing,
     events::{EventSender, RenderEvent},
     inspection::{Inspection, PathQuery, QueryKind},
-    inspection_scene::{InspectionScene, Viewpoint},
+    inspection_scene::{InspectionScene, SceneView},
     loader::Loader,
     orbit::Orbit,
     render_thread::RenderThread,
@@ -358,11 +358,18 @@ impl Session {
 
     fn query(&self, pixel: (u32, u32), wanted: QueryKind) -> PathQuery {
         PathQuery {
-            camera: self.orbit.camera(self.size),
-            size: self.size,
+            view: self.view(),
             pixel,
             sample: 0,
             wanted,
+        }
+    }
+
+    fn view(&self) -> SceneView {
+        SceneView {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
         }
     }
 
@@ -371,7 +378,7 @@ impl Session {
     pub(crate) fn focus(&self, pixel: (u32, u32)) {
         let mut query = self.query(pixel, QueryKind::Focus);
         // A pinhole, because out of focus a pixel shows many places.
-        if query.camera.lens.take().is_none() {
+        if query.view.camera.lens.take().is_none() {
             let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
             return self.say(advice);
         }
@@ -380,10 +387,11 @@ impl Session {
 
     /// Starts a thread that executes a request. Displays a message if an earlier request is still being executed, unless
     /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
-    fn start_query(&self, query: PathQuery) {
+    fn start_query(&self, mut query: PathQuery) {
         let wanted = query.wanted;
-        let (scene, events) = (self.inspection_scene.clone(), self.events.clone());
-        match self.inspection.start(query, scene, events) {
+        // The scene may have been edited since.
+        query.view.inspection_scene = self.inspection_scene.clone();
+        match self.inspection.start(query, self.events.clone()) {
             Ok(true) => {}
             Ok(false) if wanted == QueryKind::Pixel => {}
             Ok(false) => self.say("still tracing the previous path"),
@@ -426,14 +434,11 @@ impl Session {
         }
     }
 
-    /// Returns whether the camera and the displayed scene are still those of this viewpoint. The size of the picture
-    /// may have changed.
-    pub(crate) fn is_at(&self, viewpoint: &Viewpoint) -> bool {
-        self.orbit.camera(viewpoint.size) == viewpoint.camera
-            && ptr::eq(
-                viewpoint.inspection_scene.as_ptr(),
-                Arc::as_ptr(&self.inspection_scene),
-            )
+    /// Returns whether the camera and the displayed scene are still those of this view. The size of the picture may have
+    /// changed.
+    pub(crate) fn is_at(&self, view: &SceneView) -> bool {
+        self.orbit.camera(view.size) == view.camera
+            && Arc::ptr_eq(&view.inspection_scene, &self.inspection_scene)
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.

@@ -13,18 +13,15 @@ use serde::Serialize;
 
 use super::{
     events::{EventSender, RenderEvent, SessionEvent},
-    inspection_scene::{InspectionScene, Viewpoint},
+    inspection_scene::SceneView,
     spawn,
 };
 use crate::Error;
 use raysieve::inspect::path_record::{End, Inspector, PathRecord, PathSegment};
-use raysieve_scene::Camera;
 
 /// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
 pub(crate) struct PathQuery {
-    pub(super) camera: Camera,
-    /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
+    pub(super) view: SceneView,
     /// Column and row of the pixel, from 0 at the upper left.
     pub(super) pixel: (u32, u32),
     /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
@@ -54,19 +51,7 @@ pub(crate) struct PixelInfo {
     pub(crate) error: Option<f64>,
     /// Material, instance and primitive that the first sample hits first, as text; or that it hits only the background.
     pub(crate) surface: String,
-    /// Scene, camera and picture size of the pixel.
-    pub(crate) viewpoint: Viewpoint,
-}
-
-impl PathQuery {
-    /// Returns the viewpoint of the result, if the request is traced in this scene.
-    pub(super) fn viewpoint(&self, inspection_scene: &Arc<InspectionScene>) -> Viewpoint {
-        Viewpoint {
-            size: self.size,
-            camera: self.camera,
-            inspection_scene: Arc::downgrade(inspection_scene),
-        }
-    }
+    pub(crate) view: SceneView,
 }
 
 /// A traced path and its projection into the picture in which it was requested.
@@ -77,9 +62,9 @@ pub(crate) struct InspectedPath {
     pub(crate) end: &'static str,
     /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
     pub(crate) segments: Vec<PathSegment>,
-    /// Scene, camera and picture size for which the path was traced.
+    /// View in which the path was traced.
     #[serde(flatten)]
-    pub(crate) viewpoint: Viewpoint,
+    pub(crate) view: SceneView,
 }
 
 /// Maximum number of a pixel's samples that are traced again to estimate its error.
@@ -95,17 +80,12 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Starts a thread that traces the request in a scene. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
+    /// Starts a thread that traces the request. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
     /// `SessionEvent::Focus`, or a message if there is none.
     ///
     /// Returns `false` and drops the request if an earlier one is still running. Descriptions of pixels and other
     /// requests do not block each other.
-    pub(super) fn start(
-        &self,
-        query: PathQuery,
-        inspection_scene: Arc<InspectionScene>,
-        events: EventSender,
-    ) -> io::Result<bool> {
+    pub(super) fn start(&self, query: PathQuery, events: EventSender) -> io::Result<bool> {
         let busy = match query.wanted {
             QueryKind::Pixel => &self.pixel_busy,
             QueryKind::Path | QueryKind::Focus => &self.busy,
@@ -115,7 +95,7 @@ impl Inspection {
         }
         let busy = Busy(busy.clone());
         let work = move || {
-            let event = trace(&inspection_scene, &query);
+            let event = trace(query);
             drop(busy);
             events.send(event);
         };
@@ -133,9 +113,8 @@ impl Drop for Busy {
 }
 
 /// Executes a request. Returns the event to report; an error becomes a problem to display.
-fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
-    try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
+fn trace(query: PathQuery) -> RenderEvent {
+    try_trace(query).unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
 }
 
 /// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a
@@ -143,15 +122,12 @@ fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEv
 ///
 /// # Errors
 /// If the scene cannot be prepared for tracing, or the pixel lies outside the picture.
-fn try_trace(
-    inspection_scene: &Arc<InspectionScene>,
-    query: &PathQuery,
-) -> Result<RenderEvent, Error> {
-    let mut inspector =
-        Inspector::for_scene(inspection_scene.render_scene()?, &inspection_scene.scene);
-    inspector.set_camera(&query.camera, query.size);
+fn try_trace(query: PathQuery) -> Result<RenderEvent, Error> {
+    let scene = &query.view.inspection_scene;
+    let mut inspector = Inspector::for_scene(scene.render_scene()?, &scene.scene);
+    inspector.set_camera(&query.view.camera, query.view.size);
     if query.wanted == QueryKind::Pixel {
-        let info = pixel_info(&inspector, inspection_scene, query)?;
+        let info = pixel_info(&inspector, query)?;
         return Ok(RenderEvent::Pixel(Box::new(info)));
     }
     let path_record = inspector.trace(query.pixel, query.sample)?;
@@ -176,17 +152,13 @@ fn try_trace(
         path_record,
         end,
         segments,
-        viewpoint: query.viewpoint(inspection_scene),
+        view: query.view,
     })))
 }
 
 /// Traces the first samples of a pixel again, at most [`MAX_TRACED`]. Returns the surface that the first one hits, and
 /// the error that their spread implies for all samples of the pixel.
-fn pixel_info(
-    inspector: &Inspector,
-    inspection_scene: &Arc<InspectionScene>,
-    query: &PathQuery,
-) -> Result<PixelInfo, Error> {
+fn pixel_info(inspector: &Inspector, query: PathQuery) -> Result<PixelInfo, Error> {
     let samples = query.sample + 1;
     let traced = samples.min(MAX_TRACED);
     let mut surface = String::new();
@@ -211,7 +183,7 @@ fn pixel_info(
         samples,
         error: Some(error).filter(|error| error.is_finite()),
         surface,
-        viewpoint: query.viewpoint(inspection_scene),
+        view: query.view,
     })
 }
 

@@ -179,7 +179,7 @@ impl View {
     /// Requests the path of the last sample of a pixel, or hides that pixel's path if it is already displayed.
     fn inspect(&mut self, session: &Session, pixel: (u32, u32)) {
         let is_shown = self.path.as_ref().is_some_and(|path| {
-            path.viewpoint.size == session.size && pixel == path.path_record.pixel.into()
+            path.view.size == session.size && pixel == path.path_record.pixel.into()
         });
         if is_shown {
             self.path = None;
@@ -342,9 +342,8 @@ impl View {
             self.figures.forget();
             self.legend.forget();
         }
-        self.path.take_if(|path| !session.is_at(&path.viewpoint));
-        self.pixel_info
-            .take_if(|info| !session.is_at(&info.viewpoint));
+        self.path.take_if(|path| !session.is_at(&path.view));
+        self.pixel_info.take_if(|info| !session.is_at(&info.view));
         let whole = Area::of(size);
         let bar = self.show_time_bar(ui, whole, session);
         let Some(frame) = &self.frame else {

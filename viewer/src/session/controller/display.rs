@@ -11,7 +11,6 @@ use crate::session::{
         AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread, OidnImages, error_map,
         image_label,
     },
-    inspection_scene::SceneView,
     transparency::Alpha,
 };
 use raysieve::{
@@ -220,19 +219,14 @@ impl Session {
     /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
         let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        let view = || SceneView {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: self.orbit.camera(self.size),
-            size: self.size,
-        };
-        let alpha = is_transparent.then(view);
+        let alpha = is_transparent.then(|| self.view());
         // Without a thread, the background stays black.
         let _ = self.alpha.request(alpha, &self.events);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(|commands| commands.counts = Some(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
         let wanted = is_measured.then(|| DebugViewRequest {
-            view: view(),
+            view: self.view(),
             debug_view: self.debug_view,
         });
         if let Err(error) = self.debug_views.request(wanted, &self.events) {
