@@ -57,6 +57,12 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn window(problem: impl Into<String>) -> Self {
+        Self::Window {
+            problem: problem.into(),
+        }
+    }
+
     /// Returns the error that a file was not saved, for this reason.
     pub(crate) fn not_saved(path: impl Into<PathBuf>, why: impl Display) -> Self {
         Self::Write {

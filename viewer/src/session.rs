@@ -122,13 +122,6 @@ pub(crate) struct DisplayFrame {
 }
 
 impl DisplayFrame {
-    /// Returns the picture to display with this look: the denoised one if the look asks for denoising and there is one,
-    /// otherwise the picture itself.
-    fn displayed_picture(&self, look: Look) -> &Picture {
-        self.preview_in(look)
-            .map_or(&self.picture, |preview| &preview.picture)
-    }
-
     pub(crate) fn has_same_picture(&self, other: &DisplayFrame) -> bool {
         let denoised = |frame: &DisplayFrame| frame.preview.as_ref().map(Arc::as_ptr);
         Arc::ptr_eq(&self.picture, &other.picture) && denoised(self) == denoised(other)
@@ -152,7 +145,8 @@ impl DisplayFrame {
         debug_image: Option<&DebugImage>,
         alpha: Option<&Alpha>,
     ) -> DisplayImage {
-        let picture = self.displayed_picture(look);
+        let preview = self.preview_in(look);
+        let picture = preview.map_or(&*self.picture, |preview| &preview.picture);
         match debug_image {
             Some(debug_image) => {
                 let mut image = debug_image.to_image();

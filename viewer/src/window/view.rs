@@ -310,21 +310,16 @@ impl View {
         self.wipe = Some(Wipe::new(image.clone()));
     }
 
-    /// Displays a message for some seconds; see [`Messages::add`].
-    fn say(&mut self, message: impl Into<String>, kind: MessageKind) {
-        self.messages.add(message.into(), kind, Instant::now());
-    }
-
-    /// Displays a note.
+    /// Displays a note for some seconds.
     pub(super) fn note(&mut self, note: impl Into<String>) {
-        self.say(note, MessageKind::Note);
+        (self.messages).add(note.into(), MessageKind::Note, Instant::now());
     }
 
-    /// Displays a problem, marked as an error.
+    /// Displays a problem for some seconds, marked as an error.
     pub(super) fn say_problem(&mut self, problem: impl Into<String>) {
         // The problem may be the answer about a pixel.
         self.asked = None;
-        self.say(problem, MessageKind::Problem);
+        (self.messages).add(problem.into(), MessageKind::Problem, Instant::now());
     }
 
     /// Adds all widgets of the window, whose content has `size` physical pixels. Returns what the user asks for. Removes

@@ -390,19 +390,16 @@ impl Viewer {
             self.save_settings();
         }
         drop(self.screen);
-        let window_error = |problem: &str| Error::Window {
-            problem: problem.to_owned(),
-        };
         let (unsaved, failure) = match self.close_cause {
             None => (None, None),
             Some(CloseCause::Stopped) => (self.session.edits_to_keep(), None),
             Some(CloseCause::Destroyed) => {
-                let failure = window_error("the display has destroyed it");
+                let failure = Error::window("the display has destroyed it");
                 (self.session.changes_to_keep(), Some(failure))
             }
             Some(CloseCause::Lost) => {
                 let why = "the graphics card that draws it has failed; start the program again";
-                (self.session.changes_to_keep(), Some(window_error(why)))
+                (self.session.changes_to_keep(), Some(Error::window(why)))
             }
         };
         let ended = self.session.finish(unsaved);

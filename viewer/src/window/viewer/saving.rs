@@ -369,11 +369,8 @@ impl Viewer {
 
 /// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
 pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
-    save.join().unwrap_or_else(|panic| {
-        Err(Error::Window {
-            problem: panic_text(&*panic),
-        })
-    })
+    save.join()
+        .unwrap_or_else(|panic| Err(Error::window(panic_text(&*panic))))
 }
 
 /// Endings of files that can be opened, for people.
