@@ -24,7 +24,7 @@ use notify_debouncer_mini::{
 };
 
 use self::poses::read_file;
-pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
+pub(super) use self::poses::{FRAME_RATE, PoseRequest};
 use super::{
     events::{EventSender, LoadReason, Loaded, SessionEvent},
     spawn,

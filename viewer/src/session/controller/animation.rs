@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    loader::{FRAME_RATE, LoadRequest, PoseRequest, PoseTime},
+    loader::{FRAME_RATE, LoadRequest, PoseRequest},
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
 
@@ -186,7 +186,7 @@ impl Session {
         if self.playback.playing.is_some() {
             self.playback.playing = Some((Instant::now(), 0.0));
         }
-        self.request_pose(animation, PoseTime::At(0.0));
+        self.request_pose(animation, 0.0);
         self.say(match animation {
             Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
             None => name,
@@ -204,7 +204,7 @@ impl Session {
         }
         let from = animation.time.unwrap_or(0.0).clamp(0.0, animation.seconds);
         self.playback.playing = Some((Instant::now(), from));
-        self.request_time(PoseTime::At(from));
+        self.request_time(from);
         let length = animation.length();
         let (animations, chosen) = self.animations();
         let what = match (&animation.name, chosen) {
@@ -235,7 +235,7 @@ impl Session {
             Some(frame) if frame > last => 0.0,
             Some(frame) => frame,
         };
-        self.request_time(PoseTime::At(frame / FRAME_RATE));
+        self.request_time(frame / FRAME_RATE);
     }
 
     /// Shows the animations at a time in seconds, clamped to their length. They play on from there if they play.
@@ -250,7 +250,7 @@ impl Session {
         if animation.playing {
             self.playback.playing = Some((Instant::now(), time));
         }
-        self.request_time(PoseTime::At(time));
+        self.request_time(time);
     }
 
     /// Requests the next pose while the animations play, if a frame of the last one has been displayed. Call it after
@@ -261,11 +261,10 @@ impl Session {
             && self.playback.is_shown
             && !self.playback.is_awaited
         {
-            self.request_time(PoseTime::Playing {
-                since,
-                from,
-                seconds,
-            });
+            // Taken from the clock, so that slow poses skip frames.
+            let time = from + since.elapsed().as_secs_f64();
+            self.request_time(time.rem_euclid(seconds));
+            self.playback.requested = None;
         }
     }
 
@@ -302,14 +301,14 @@ impl Session {
     }
 
     /// Requests a pose of the shown animation, as [`request_pose`](Self::request_pose) does.
-    fn request_time(&mut self, time: PoseTime) {
+    fn request_time(&mut self, time: f64) {
         let (_, chosen) = self.animations();
         self.request_pose(chosen, time);
     }
 
     /// Requests a pose of an animation, given by its index (`None` for all), in place of an earlier one that is not being
     /// made yet.
-    fn request_pose(&mut self, animation: Option<usize>, time: PoseTime) {
+    fn request_pose(&mut self, animation: Option<usize>, time: f64) {
         let Some(loader) = &self.loader else {
             return;
         };
@@ -320,10 +319,7 @@ impl Session {
             time,
         }));
         self.playback.is_awaited = true;
-        self.playback.requested = match time {
-            PoseTime::At(time) => Some(RequestedPose { time, animation }),
-            PoseTime::Playing { .. } => None,
-        };
+        self.playback.requested = Some(RequestedPose { time, animation });
     }
 
     /// Returns the animations of the scene. Displays a message and returns `None` if it has none, or if there is no thread
