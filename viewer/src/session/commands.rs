@@ -10,7 +10,7 @@ use std::{
 use compaction::select::Strategy;
 
 use super::{
-    inspection::PathQuery, inspection_scene::InspectionScene, lock, requested_film::FilmRequest,
+    inspection_scene::InspectionScene, lock, path_query::PathQuery, requested_film::FilmRequest,
 };
 use raysieve::render::{region::Region, renderer::Renderer};
 use raysieve_scene::Camera;

@@ -31,10 +31,11 @@ use super::{
     derived_image::DerivedImageThread,
     editing::Editing,
     events::{EventSender, RenderEvent},
-    inspection::{Inspection, PathQuery, QueryKind},
+    inspection::Inspection,
     inspection_scene::{InspectionScene, SceneView},
     loader::Loader,
     orbit::Orbit,
+    path_query::{PathQuery, QueryKind},
     render_thread::RenderThread,
     transparency::AlphaThread,
 };

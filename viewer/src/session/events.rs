@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use glam::Vec3;
 
 use super::{
-    inspection::{InspectedPath, PathQuery, PixelInfo},
     lock,
+    path_query::{InspectedPath, PathQuery, PixelInfo},
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::Scene;

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::editing::FRACTION;
 use raysieve_scene::{NumberKind, Part, Scene};
 
 /// Identifier of the property that selects one of many lights.
@@ -58,7 +57,9 @@ impl LightGroup {
             max: count,
             slider: (1.0, count),
             is_whole: true,
-            ..FRACTION
+            unit: "",
+            is_logarithmic: false,
+            names: &[],
         }
     }
 

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::session::{
     editing::{Component, Property, Seen, described},
-    inspection::InspectedPath,
     light_groups::{NUMBER, PartInfo, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
     orbit::Orbit,
+    path_query::InspectedPath,
 };
 use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,

@@ -8,8 +8,8 @@ use super::RenderThreadState;
 use crate::{
     Error,
     session::{
-        commands::Commands, events::SessionEvent, inspection::PathQuery,
-        noise_history::NoiseHistory, recent_stats::Recorder,
+        commands::Commands, events::SessionEvent, noise_history::NoiseHistory,
+        path_query::PathQuery, recent_stats::Recorder,
     },
 };
 use raysieve::render::part::Samples;
