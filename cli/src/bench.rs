@@ -4,6 +4,8 @@ mod compare;
 mod measure;
 mod plot;
 mod results;
+#[allow(dead_code, reason = "examples of the viewer draw other charts with it")]
+mod svg;
 mod tables;
 
 use std::path::{Path, PathBuf};

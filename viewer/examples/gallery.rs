@@ -4,6 +4,10 @@
 //! with names of scenes to render only those. Any backend gives the same files. Without cargo, run the built example in
 //! a folder with `scenes/` and `assets/`.
 
+#[path = "../../cli/src/bench/svg.rs"]
+#[allow(dead_code, reason = "the programs that draw charts share it")]
+mod svg;
+
 use std::{
     error::Error,
     fmt::Write,
@@ -18,10 +22,16 @@ use raysieve::{
     render::{
         output::{self, Look},
         renderer::{BackendChoice, Renderer, Settings},
+        stats::Stats,
     },
     scene::Scene,
 };
-use raysieve_viewer::{chart::survival, overlay};
+use raysieve_viewer::{
+    chart::{ENDED, MISSES, SURVIVORS},
+    overlay,
+};
+
+use svg::Svg;
 
 /// Renders the gallery of the scenes in `scenes/`
 #[derive(Parser)]
@@ -159,4 +169,60 @@ fn title(name: &str) -> String {
         .flat_map(char::to_uppercase)
         .chain(letters)
         .collect()
+}
+
+/// Returns an SVG file of 640 × 200 pixels with one bar per bounce that has rays. Its title consists of `name`, picture
+/// size, samples per pixel, and rays per path including shadow rays.
+///
+/// A bar's height is the number of rays in the bounce, as a fraction of the camera rays. From the bottom up, its parts
+/// are the rays that survived, ended at a surface, or left the scene.
+fn survival(name: &str, stats: &Stats) -> String {
+    const LEFT: f64 = 44.0;
+    const TOP: f64 = 40.0;
+    const WIDTH: f64 = 580.0;
+    const HEIGHT: f64 = 120.0;
+    let rows: Vec<_> = stats.bounces.iter().filter(|row| row.rays > 0).collect();
+    let all = rows.first().map_or(1, |row| row.rays) as f64;
+    let bar = (WIDTH / rows.len().max(1) as f64).min(48.0);
+    let [width, height] = stats.size;
+    let mut svg = Svg::new(640, 200);
+    let rays = stats.rays as f64 / all;
+    let title = format!(
+        "{name}, {width} × {height}, {} {} per pixel, {rays:.2} rays per path",
+        stats.spp,
+        if stats.spp == 1 { "sample" } else { "samples" }
+    );
+    svg.title(LEFT, 18.0, &title);
+    let keys = [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
+    for ((word, color), x) in keys.into_iter().zip([448.0, 516.0, 566.0]) {
+        svg.key(x, 18.0, color, word);
+    }
+    for percent in [0, 50, 100] {
+        let y = TOP + HEIGHT * (1.0 - f64::from(percent) / 100.0);
+        svg.level(LEFT, y, WIDTH, &format!("{percent} %"));
+    }
+    let every = (rows.len() / 16 + 1) as u32;
+    for row in &rows {
+        let x = LEFT + bar * f64::from(row.bounce);
+        let mut y = TOP + HEIGHT;
+        let parts = [
+            (row.survivors, SURVIVORS),
+            (row.ended, ENDED),
+            (row.misses, MISSES),
+        ];
+        for (count, color) in parts.into_iter().filter(|(count, _)| *count > 0) {
+            let part = HEIGHT * count as f64 / all;
+            y -= part;
+            svg.bar(x, y, bar * 0.88, part, color);
+        }
+        if row.bounce.is_multiple_of(every) {
+            svg.tick(x + bar * 0.44, TOP + HEIGHT + 15.0, &row.bounce.to_string());
+        }
+    }
+    svg.note(
+        LEFT,
+        193.0,
+        &format!("bounce; film_hash {}", stats.film_hash),
+    );
+    svg.finish()
 }

@@ -3,6 +3,10 @@
 //! `cargo run --example scaling` reads docs/scaling.ron, prints the tables and draws docs/scaling.svg. `cargo run
 //! --example scaling -- --measure SCENE WIDTHxHEIGHT` measures those inputs that a CPU can.
 
+#[path = "../../cli/src/bench/svg.rs"]
+#[allow(dead_code, reason = "the programs that draw charts share it")]
+mod svg;
+
 use std::{
     env, fs,
     path::Path,
@@ -16,8 +20,10 @@ use raysieve::{
     },
     scene::Scene,
 };
-use raysieve_viewer::chart::{ENDED, MISSES, SURVIVORS, Svg};
+use raysieve_viewer::chart::{ENDED, MISSES, SURVIVORS};
 use serde::Deserialize;
+
+use svg::Svg;
 
 const INPUTS: &str = "docs/scaling.ron";
 const CHART: &str = "docs/scaling.svg";

@@ -1,6 +1,10 @@
 //! Errors of the live views. A message names the object and the cause, and the remedy where there is one.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use raysieve_scene::error_line;
 
@@ -27,7 +31,7 @@ pub enum Error {
     #[error("{}: {problem}", path.display())]
     Write {
         /// Path of the file that was to be written; that of the scene if the picture could not be encoded.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Cause and remedy.
         problem: String,
     },
@@ -53,6 +57,20 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn window(problem: impl Into<String>) -> Self {
+        Self::Window {
+            problem: problem.into(),
+        }
+    }
+
+    /// Returns the error that a file was not saved, for this reason.
+    pub(crate) fn not_saved(path: impl Into<PathBuf>, why: impl Display) -> Self {
+        Self::Write {
+            path: path.into(),
+            problem: format!("not saved: {why}"),
+        }
+    }
+
     /// Returns the message as [`error_line`]. Messages of GPUs are an exception: they are
     /// returned unchanged, because the log of a failed kernel compilation has several lines.
     pub fn line(&self) -> String {

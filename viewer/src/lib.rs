@@ -2,7 +2,7 @@
 //!
 //! [`session`] is an interactive render: it runs the renderer on a thread and applies the viewer's actions. The
 //! `window` (feature `window`) and the web page of `serve` (feature `serve`) display its frames. [`overlay`] draws the
-//! statistics over a picture, and [`chart`] draws SVG charts of them.
+//! statistics over a picture, and [`chart`] has their colors.
 
 #![cfg_attr(
     not(all(feature = "window", feature = "serve")),

@@ -6,7 +6,6 @@
 //! `pages` holds the HTTP routes, `access` the authorisation, and `connections` the limits of connections.
 
 mod access;
-mod notifier;
 mod connections;
 mod downloads;
 mod encode;
@@ -16,7 +15,7 @@ mod other_users;
 mod pages;
 mod viewer;
 
-use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
+use std::{io, net::TcpListener, sync::Arc, time::Duration};
 
 use axum::{
     http::StatusCode,
@@ -25,12 +24,14 @@ use axum::{
 use tokio::sync::watch;
 
 use self::{
-    access::Access, broadcast::Broadcaster, notifier::Notifier, other_users::may_have_other_users,
+    access::Access,
+    broadcast::{Broadcaster, Notifier, event_sender},
+    other_users::may_have_other_users,
 };
 use crate::{
     Address, Error,
     error::report,
-    session::{Ended, Session, ViewOptions},
+    session::{Ended, Session, ViewOptions, spawn, tone_mapping_pool},
 };
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text, escaped};
@@ -142,46 +143,37 @@ impl Server {
         scene: &Arc<Scene>,
         options: ViewOptions,
     ) -> Result<(Ended, Arc<Scene>), Error> {
-        let Server {
-            listener,
-            access,
-            stopper,
-            ..
-        } = self;
         let notifier = Arc::<Notifier>::default();
         let session = Session::start(
             Box::new(renderer),
             scene,
             options,
             INTERVAL,
-            notifier::event_sender(&notifier),
+            event_sender(&notifier),
         )
-        .map_err(|(_, error)| serve_error(&error))?;
-        let earlier_autosaves = session.earlier_autosaves_message();
-        let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
-        if let Some(message) = earlier_autosaves {
+        .map_err(|(_, error)| serve_error(error))?;
+        if let Some(message) = session.earlier_autosaves_message() {
             report(&escaped(&message));
-            broadcaster.say_problem(message);
+            session.report_problem(message);
         }
-        let pool = crate::session::tone_mapping_pool().map_err(|error| serve_error(&error))?;
+        let broadcaster = Arc::new(Broadcaster::new(session, notifier, self.stopper.0));
+        let pool = tone_mapping_pool().map_err(serve_error)?;
         let broadcaster_for_thread = broadcaster.clone();
-        let broadcast_thread = thread::Builder::new()
-            .name("broadcast".to_owned())
-            .spawn(move || broadcaster_for_thread.run(&pool))
-            .map_err(|error| serve_error(&error))?;
-        let served = serve_pages(listener, access, &broadcaster);
+        let broadcast_thread =
+            spawn("broadcast", move || broadcaster_for_thread.run(&pool)).map_err(serve_error)?;
+        let served = serve_pages(self.listener, self.access, &broadcaster);
         broadcaster.end();
         let thread_ended = broadcast_thread.join();
         // The viewers' tasks ended with their runtime, so this is the last reference.
         let broadcaster =
-            Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
+            Arc::into_inner(broadcaster).ok_or_else(|| serve_error("a viewer did not end"))?;
         let session = broadcaster.into_session();
         let scene = session.scene.clone();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
-        let unsaved = session.edits_to_keep(None);
-        let ended = session.finish(unsaved, None)?;
+        let unsaved = session.edits_to_keep();
+        let ended = session.finish(unsaved)?;
         served?;
-        thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
+        thread_ended.map_err(|panic| serve_error(panic_text(&*panic)))?;
         Ok((ended.checked()?, scene))
     }
 }
@@ -197,11 +189,10 @@ fn serve_pages(
         .enable_io()
         .enable_time()
         .build()
-        .map_err(|error| serve_error(&error))?;
+        .map_err(serve_error)?;
     let pages = pages::router(broadcaster.clone(), access);
     runtime.block_on(async {
-        let listener =
-            tokio::net::TcpListener::from_std(listener).map_err(|error| serve_error(&error))?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(serve_error)?;
         tokio::select! {
             () = connections::accept(listener, pages) => {}
             () = broadcaster.stopped() => {}
@@ -211,7 +202,7 @@ fn serve_pages(
     })
 }
 
-fn serve_error(problem: &impl ToString) -> Error {
+fn serve_error(problem: impl ToString) -> Error {
     Error::Serve {
         problem: problem.to_string(),
     }

@@ -30,30 +30,32 @@ mod transparency;
 
 pub(crate) use commands::Pending;
 pub(crate) use controller::{
-    Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
+    Animation, Continuity, EditState, EditorState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
 };
 pub(crate) use controls::{
     Action, Change, Control, FAST, FlyDirection, HELP, ScreenAction, action, hints, tooltip,
 };
 pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
-pub(crate) use editing::{FRACTION, Property};
-pub(crate) use events::{Message, RenderEvent, SessionEvent};
-pub(crate) use inspection::end_text;
+pub(crate) use editing::{FRACTION, Property, rounded, with_unit};
+pub(crate) use events::{RenderEvent, SessionEvent};
 use inspection_scene::InspectionScene;
-pub(crate) use inspection_scene::{SceneView, Viewpoint};
+pub(crate) use inspection_scene::SceneView;
 pub(crate) use light_groups::PartInfo;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use path_query::{InspectedPath, PixelInfo};
 pub(crate) use recent_stats::Recent;
 pub use render_thread::Ended;
 pub(crate) use render_thread::State;
-pub(crate) use requested_film::RequestedFilm;
 pub(crate) use stage_times::{MeasuredTimes, RecentBounce, Spread, StageTimes};
 pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+};
 
 use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -121,13 +123,6 @@ pub(crate) struct DisplayFrame {
 }
 
 impl DisplayFrame {
-    /// Returns the picture to display with this look: the denoised one if the look asks for denoising and there is one,
-    /// otherwise the picture itself.
-    fn displayed_picture(&self, look: Look) -> &Picture {
-        self.preview_in(look)
-            .map_or(&self.picture, |preview| &preview.picture)
-    }
-
     pub(crate) fn has_same_picture(&self, other: &DisplayFrame) -> bool {
         let denoised = |frame: &DisplayFrame| frame.preview.as_ref().map(Arc::as_ptr);
         Arc::ptr_eq(&self.picture, &other.picture) && denoised(self) == denoised(other)
@@ -151,7 +146,8 @@ impl DisplayFrame {
         debug_image: Option<&DebugImage>,
         alpha: Option<&Alpha>,
     ) -> DisplayImage {
-        let picture = self.displayed_picture(look);
+        let preview = self.preview_in(look);
+        let picture = preview.map_or(&*self.picture, |preview| &preview.picture);
         match debug_image {
             Some(debug_image) => {
                 let mut image = debug_image.to_image();
@@ -216,6 +212,14 @@ const MAX_THREADS: usize = 4;
 pub(crate) fn tone_mapping_pool() -> Result<ThreadPool, ThreadPoolBuildError> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     ThreadPoolBuilder::new().num_threads(threads).build()
+}
+
+/// Starts a thread of this name.
+pub(crate) fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
 /// Locks a mutex, and ignores that a thread has panicked while it held the lock. The data are valid even then, because

@@ -12,7 +12,6 @@ mod save_as;
 mod screen;
 mod settings;
 mod theme;
-mod title;
 mod view;
 mod viewer;
 
@@ -95,9 +94,8 @@ pub fn run(
         wake,
         state: WindowState::Waiting(Box::new(renderer)),
     };
-    let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
-        problem: os_text(&error.to_string()),
-    });
+    let ended = event_loop.run_app(&mut app);
+    let ended = ended.map_err(|error| Error::window(os_text(&error.to_string())));
     match app.state {
         WindowState::Open(viewer) => {
             let closed = viewer.close()?.checked()?;
@@ -114,9 +112,7 @@ pub fn run(
                 Err(error) => error.to_string(),
             },
         }),
-        WindowState::Opening => Err(Error::Window {
-            problem: "it ended while it was opening".to_owned(),
-        }),
+        WindowState::Opening => Err(Error::window("it ended while it was opening")),
     }
 }
 

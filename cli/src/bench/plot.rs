@@ -4,10 +4,11 @@ use std::{io::Write, path::Path};
 
 use crate::error::Error;
 use raysieve_scene::atomic_file;
-use raysieve_viewer::chart::{ENDED, MISSES, SURVIVORS, Svg};
+use raysieve_viewer::chart::{ENDED, MISSES, SURVIVORS};
 
 use super::{
     results::{Results, SceneResults, Timing},
+    svg::Svg,
     tables::{OFF, fastest_compaction, figure},
 };
 use crate::table::samples_per_pixel;

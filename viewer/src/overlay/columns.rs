@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     chart,
-    session::{Comparison, MeasuredTimes, StrategyComparison},
+    session::{Comparison, MeasuredTimes, Pays, StrategyComparison},
 };
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
@@ -39,6 +39,18 @@ pub(super) enum Cell {
     Figure(fn(&Entry) -> String),
     /// A stacked bar of the stages' times.
     Times,
+}
+
+impl Column {
+    /// Returns the text of a cell; `None` for a bar.
+    pub(super) fn text(&self, entry: &Entry) -> Option<String> {
+        match self.cell {
+            Cell::Count(rays) => Some(format::count(rays(entry))),
+            Cell::Stage(stage) => Some(time(entry, entry.times.median.of(stage))),
+            Cell::Figure(figure) => Some(figure(entry)),
+            Cell::Times => None,
+        }
+    }
 }
 
 const SURVIVORS: Color = parsed(chart::SURVIVORS);
@@ -108,7 +120,7 @@ pub(super) fn known(is_known: bool, value: f64, format: fn(f64) -> String) -> St
     }
 }
 
-static COLUMNS: [Column; 15] = {
+pub(super) static COLUMNS: [Column; 15] = {
     use Cell::Figure;
     use Table::{Rays, Times};
     [
@@ -300,16 +312,11 @@ impl Drawing<'_> {
         let cell = self.type_face.cell_width;
         self.right_text(area.columns(area.x, LABEL_WIDTH * cell), DIM, label);
         for (column, area) in self.columns(area, table) {
-            let text = match column.cell {
-                Cell::Count(rays) => format::count(rays(entry)),
-                Cell::Stage(stage) => time(entry, entry.times.median.of(stage)),
-                Cell::Figure(figure) => figure(entry),
-                Cell::Times => {
-                    let bar = area.columns(area.x + cell, area.width - cell);
-                    let bar = bar.rows(area.y, self.line_height());
-                    self.times(bar, &entry.times, longest);
-                    continue;
-                }
+            let Some(text) = column.text(entry) else {
+                let bar = area.columns(area.x + cell, area.width - cell);
+                let bar = bar.rows(area.y, self.line_height());
+                self.times(bar, &entry.times, longest);
+                continue;
             };
             self.right_text(area, PLAIN, &text);
         }
@@ -380,16 +387,16 @@ impl Drawing<'_> {
 }
 
 /// A column of the table of strategies: its heading, its size, and the text of its cells.
-type StrategyColumn = (&'static str, ColumnSize, fn(&StrategyComparison) -> String);
+pub(super) type StrategyColumn = (&'static str, ColumnSize, fn(&StrategyComparison) -> String);
 
 /// Width in characters of the first column, which contains the names.
 const NAME_WIDTH: i32 = 21;
 
-static STRATEGY_COLUMNS: [StrategyColumn; 5] = [
+pub(super) static STRATEGY_COLUMNS: [StrategyColumn; 5] = [
     ("against off", (24, 5), |row| match row.comparison {
         Comparison::Baseline => "baseline".to_owned(),
         Comparison::NotEnoughData => "not enough rounds yet".to_owned(),
-        Comparison::Difference(difference) => format::short_difference(difference),
+        Comparison::Difference(difference) => format::difference(difference),
     }),
     ("Mrays/s", (8, 1), |row| {
         let rate = row.rays_per_second;
@@ -406,10 +413,11 @@ static STRATEGY_COLUMNS: [StrategyColumn; 5] = [
         let time = row.total.times.median.of(Stage::Compact);
         known(time > 0.0, time, format::microseconds)
     }),
-    ("pays", (12, 2), |row| {
-        let text = format::pays(row.pays);
-        let text = text.as_deref().and_then(|text| text.strip_prefix("pays "));
-        text.unwrap_or(UNKNOWN).replace("before bounce", "before")
+    ("pays", (12, 2), |row| match row.pays {
+        Pays::Unknown => UNKNOWN.to_owned(),
+        Pays::Everywhere => "everywhere".to_owned(),
+        Pays::Nowhere => "nowhere".to_owned(),
+        Pays::Before(bounce) => format!("before {bounce}"),
     }),
 ];
 

@@ -1,14 +1,18 @@
 //! The content of the statistics panel: its rows, and what they say as words, for tooltips and screen readers.
 
+use std::iter;
+
 use super::{
     Detail, Figures,
     colors::Color,
-    columns::{RAYS, full_width, strategy_rows, unexplained},
+    columns::{
+        COLUMNS, Cell, Column, RAYS, STRATEGY_COLUMNS, full_width, strategy_rows, unexplained,
+    },
     entry::{Entry, entries, total},
     format, head,
     row::{KEY_GAP, Line, Row, Table, key_width},
 };
-use crate::session::{Comparison, Recent, State, StrategyComparison};
+use crate::session::{Recent, State, StrategyComparison};
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
 /// A form of the panel, of which the first that fits is drawn.
@@ -42,20 +46,14 @@ impl Form {
 
 /// Returns the rows of the statistics panel in this form, without regard to the height.
 pub(super) fn rows<'a>(figures: &Figures<'a>, form: Form) -> Vec<Row<'a>> {
-    let Figures {
-        stats,
-        recent,
-        state,
-        detail,
-        ..
-    } = *figures;
+    let (stats, recent) = (figures.stats, figures.recent);
     let mut rows = head::rows(figures);
-    rows.push(Row::Progress(match (state, recent.comparing) {
+    rows.push(Row::Progress(match (figures.state, recent.comparing) {
         (State::Comparing, Some(comparing)) => comparing.progress,
         (State::Rendering { progress, .. } | State::Paused { progress, .. }, _) => progress,
         (State::Comparing | State::Done, _) => 0.0,
     }));
-    if detail == Detail::Short {
+    if figures.detail == Detail::Short {
         rows.extend(legend("", &RAYS, form.cells));
         rows.extend(stats.bounces.iter().take(recent.rows).map(Row::Bar));
         return rows;
@@ -96,25 +94,18 @@ fn legend<'a>(title: &'static str, keys: &[(&'static str, Color)], cells: i32) -
         }
         free -= width;
     }
-    let used = lines.first().map_or(0, |line| {
-        line.iter().map(|(label, _)| key_width(label)).sum::<i32>()
-    });
+    let used = keys.iter().map(|(label, _)| key_width(label)).sum::<i32>();
     let has_room = title.chars().count() as i32 + used <= cells;
-    if lines.len() > 1 || !has_room || lines.is_empty() {
-        let mut rows: Vec<Row<'a>> = Vec::new();
-        if !title.is_empty() {
-            rows.push(Row::Legend(title, Vec::new()));
-        }
-        rows.extend(lines.into_iter().map(|line| Row::Legend("", line)));
-        return rows;
+    let is_separate = !title.is_empty() && (keys.is_empty() || !has_room);
+    if is_separate {
+        lines.insert(0, Vec::new());
     }
-    lines
-        .into_iter()
-        .map(|line| Row::Legend(title, line))
-        .collect()
+    let titles = iter::once(title).chain(iter::repeat(""));
+    let rows = titles.zip(lines);
+    rows.map(|(title, line)| Row::Legend(title, line)).collect()
 }
 
-/// Returns a row in words with full figures; empty if the row has no content of its own.
+/// Returns a row in words; empty if the row has no content of its own.
 pub(super) fn describe(row: &Row<'_>) -> String {
     match row {
         Row::Text(left, right) | Row::Extra(left, right) => {
@@ -130,7 +121,14 @@ pub(super) fn describe(row: &Row<'_>) -> String {
         Row::Legend("", _) | Row::Headings(_) | Row::StrategyHeadings => String::new(),
         Row::Legend(title, _) => format!("table of bounces, {title}"),
         Row::Bounce(_, entry) => bounce(&format!("bounce {}", entry.counts.bounce), entry),
-        Row::Bar(stats) => format!("bounce {}: {}", stats.bounce, rays(stats)),
+        Row::Bar(stats) => {
+            let counts = BounceStats::clone(stats);
+            let entry = Entry {
+                counts,
+                ..Entry::default()
+            };
+            bounce(&format!("bounce {}", stats.bounce), &entry)
+        }
         Row::Strategy(strategy, _) => strategy_row(strategy),
         Row::Total(_, entry) => bounce("all bounces", entry),
     }
@@ -142,54 +140,25 @@ fn words(line: &Line) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn rays(counts: &BounceStats) -> String {
-    let grouped = format::grouped;
-    format!(
-        "{} rays, {} survive, {} end, {} miss",
-        grouped(counts.rays),
-        grouped(counts.survivors),
-        grouped(counts.ended),
-        grouped(counts.misses)
-    )
-}
-
-/// Returns a row of the table in words. `label` names the bounce.
+/// Returns the known figures of a row of the table in words, with all digits of counts. `label` names the bounce.
 fn bounce(label: &str, entry: &Entry) -> String {
-    let mut text = format!(
-        "{label}: {}, {} shadow rays",
-        rays(&entry.counts),
-        format::grouped(entry.counts.shadow_rays)
-    );
-    if entry.lane_use > 0.0 {
-        text += &format!(
-            "; {} of the threads busy, {} idle",
-            format::percent(entry.lane_use),
-            format::percent(1.0 - entry.lane_use)
-        );
-    }
-    let Some(total) = entry.microseconds() else {
-        return text + "; times not measured with this strategy";
+    let figure = |column: &Column| {
+        let name = match column.heading {
+            "sh.rays" => "shadow rays",
+            "busy" => "busy threads",
+            "saved" => "saved by compaction",
+            "±" => "spread",
+            heading => heading,
+        };
+        let value = match column.cell {
+            Cell::Count(rays) => format::grouped(rays(entry)),
+            _ => column.text(entry)?,
+        };
+        let is_known = !value.is_empty() && value != format::UNKNOWN;
+        is_known.then(|| format!("{name} {value}"))
     };
-    text += &format!("; {}", format::microseconds(total));
-    if let Some(spread) = &entry.times.spread {
-        let [low, high] =
-            [spread.low, spread.high].map(|times| format::microseconds(times.total()));
-        text += &format!(" (quartiles {low} to {high})");
-    }
-    for (stage, time) in Stage::OF_BOUNCE.iter().zip(entry.times.median.0) {
-        text += &format!(", {} {}", stage.label(), format::microseconds(time));
-    }
-    if let Some(nanoseconds) = entry.ns_per_ray {
-        text += &format!("; {nanoseconds:.2} ns per ray");
-    }
-    if let Some(saved) = entry.saved_us {
-        text += &format!(
-            "; compaction costs {} and saves {}",
-            format::microseconds(entry.times.median.of(Stage::Compact)),
-            format::signed_microseconds(saved)
-        );
-    }
-    text
+    let figures: Vec<_> = COLUMNS.iter().filter_map(figure).collect();
+    format!("{label}: {}", figures.join(", "))
 }
 
 /// Returns the graphs of speed and noise in words.
@@ -221,35 +190,15 @@ fn stage_graph(recent: &Recent) -> String {
 }
 
 fn strategy_row(strategy: &StrategyComparison) -> String {
-    let against = match strategy.comparison {
-        Comparison::Baseline => "with which the others are compared".to_owned(),
-        Comparison::NotEnoughData => "not enough rounds yet".to_owned(),
-        Comparison::Difference(difference) => match difference.is_unclear() {
-            true => format!("{} from off", format::difference(difference)),
-            false => format!("{} than off", format::difference(difference)),
-        },
-    };
-    let mut text = format!("{}: {against}", strategy.strategy);
-    if strategy.rays_per_second > 0.0 {
-        let [low, high] = strategy.interval.map(format::millions);
-        let speed = format::millions(strategy.rays_per_second);
-        text += &format!(", {speed} Mrays/s ({low} to {high})");
-    }
-    let total = &strategy.total;
-    if total.lane_use > 0.0 {
-        let busy = format::percent(total.lane_use);
-        text += &format!(", {busy} of the threads busy");
-    }
-    let compact = total.times.median.of(Stage::Compact);
-    if compact > 0.0 {
-        let compact = format::microseconds(compact);
-        text += &format!(", compaction {compact} per sample of every pixel");
-    }
-    if let Some(pays) = format::pays(strategy.pays) {
-        text += &format!(", {pays}");
-    }
-    if strategy.is_current {
-        text += ", in use";
-    }
-    text
+    let figures = STRATEGY_COLUMNS.iter();
+    let figures: Vec<_> = figures
+        .map(|(heading, _, text)| format!("{heading} {}", text(strategy)))
+        .collect();
+    let [low, high] = strategy.interval.map(format::millions);
+    let used = if strategy.is_current { ", in use" } else { "" };
+    format!(
+        "{}: {} ({low} to {high} Mrays/s){used}",
+        strategy.strategy,
+        figures.join(", ")
+    )
 }

@@ -61,11 +61,6 @@ impl Entry {
             saved_us: recent.saved_us.filter(|_| factor.is_some()),
         }
     }
-
-    /// Returns the time of all stages in microseconds; `None` if it is not known.
-    pub(super) fn microseconds(&self) -> Option<f64> {
-        self.has_times.then_some(self.times.median.total())
-    }
 }
 
 /// Yields the figures of each displayed bounce.

@@ -106,41 +106,25 @@ fn csv_cell(value: &Value) -> String {
     }
 }
 
-/// Returns a number rounded to six decimals, or `null` if it is not finite.
-fn number(value: f64) -> Value {
-    json!((value * 1e6).round() / 1e6)
-}
-
-/// Returns a number, or `null` without one.
-fn optional(value: Option<f64>) -> Value {
-    value.map_or(Value::Null, number)
+/// Returns a number rounded to six decimals, or `null` if it is unknown or not finite.
+fn number(value: impl Into<Option<f64>>) -> Value {
+    json!(value.into().map(|value| (value * 1e6).round() / 1e6))
 }
 
 fn render(figures: &Figures<'_>) -> Record {
-    let Figures {
-        stats,
-        size: (width, height),
-        state,
-        units,
-        ..
-    } = *figures;
-    let (name, target) = match state {
+    let (stats, (width, height)) = (figures.stats, figures.size);
+    let (name, target) = match figures.state {
         State::Rendering { samples, .. } => ("rendering", Some(samples)),
         State::Paused { samples, .. } => ("paused", Some(samples)),
         State::Comparing => ("comparing", None),
         State::Done => ("done", None),
     };
-    let speeds = figures.speeds();
-    let samples = match &stats.noise {
+    let (speeds, noise) = (figures.speeds(), stats.noise.as_ref());
+    let (memory, waves) = (stats.memory, stats.waves);
+    let samples = match noise {
         Some(noise) => number(noise.mean_samples),
         None => json!(stats.spp),
     };
-    let memory = stats.memory.unwrap_or_default();
-    let known = |bytes: u64| stats.memory.map_or(Value::Null, |_| json!(bytes));
-    let estimated = stats.noise.as_ref().and_then(|noise| noise.estimated);
-    let target_noise = stats.noise.as_ref().map(|noise| noise.target.into());
-    let (wave_paths, waves_in_flight) =
-        (stats.waves.map(|waves| (waves.paths, waves.in_flight))).unzip();
     named([
         ("scene", json!(stats.scene)),
         ("width", json!(width)),
@@ -154,26 +138,26 @@ fn render(figures: &Figures<'_>) -> Record {
         ("seconds", number(stats.seconds)),
         ("paths_per_second", number(speeds.0)),
         ("rays_per_second", number(speeds.1)),
-        ("busy", figures.busy().map_or(Value::Null, number)),
-        ("noise", optional(estimated)),
-        ("target_noise", optional(target_noise)),
+        ("busy", number(figures.busy())),
+        ("noise", number(noise.and_then(|noise| noise.estimated))),
+        (
+            "target_noise",
+            number(noise.map(|noise| noise.target.into())),
+        ),
         ("rejected_samples", json!(stats.rejected_samples)),
-        ("film_bytes", known(memory.film)),
-        ("paths_bytes", known(memory.paths)),
-        ("scene_bytes", known(memory.scene)),
-        ("trees_bytes", known(memory.trees)),
-        ("wave_paths", json!(wave_paths)),
-        ("waves_in_flight", json!(waves_in_flight)),
-        ("units", json!(units)),
+        ("film_bytes", json!(memory.map(|of| of.film))),
+        ("paths_bytes", json!(memory.map(|of| of.paths))),
+        ("scene_bytes", json!(memory.map(|of| of.scene))),
+        ("trees_bytes", json!(memory.map(|of| of.trees))),
+        ("wave_paths", json!(waves.map(|of| of.paths))),
+        ("waves_in_flight", json!(waves.map(|of| of.in_flight))),
+        ("units", json!(figures.units)),
     ])
 }
 
 /// Returns the figures of a row of the table, whose first cell is `label`.
 fn record(label: Value, entry: &Entry) -> Record {
-    let known = |value: f64| match entry.has_times {
-        true => number(value),
-        false => Value::Null,
-    };
+    let known = |time: f64| number(entry.has_times.then_some(time));
     let counts = &entry.counts;
     let is_busy = entry.lane_use > 0.0;
     let mut record = named([
@@ -184,7 +168,7 @@ fn record(label: Value, entry: &Entry) -> Record {
         ("scattered", json!(counts.scattered)),
         ("misses", json!(counts.misses)),
         ("shadow_rays", json!(counts.shadow_rays)),
-        ("busy", optional(is_busy.then_some(entry.lane_use))),
+        ("busy", number(is_busy.then_some(entry.lane_use))),
     ]);
     let MeasuredTimes { median, spread } = &entry.times;
     let mut times = |name: String, of: &dyn Fn(&StageTimes) -> f64| {
@@ -194,11 +178,11 @@ fn record(label: Value, entry: &Entry) -> Record {
             (name.clone(), known(of(median))),
             (
                 format!("{name}_low"),
-                optional(quartile(|spread| &spread.low)),
+                number(quartile(|spread| &spread.low)),
             ),
             (
                 format!("{name}_high"),
-                optional(quartile(|spread| &spread.high)),
+                number(quartile(|spread| &spread.high)),
             ),
         ]);
     };
@@ -207,8 +191,8 @@ fn record(label: Value, entry: &Entry) -> Record {
     }
     times("time_us".to_owned(), &StageTimes::total);
     record.extend(named([
-        ("ns_per_ray", optional(entry.ns_per_ray)),
-        ("saved_us", optional(entry.saved_us)),
+        ("ns_per_ray", number(entry.ns_per_ray)),
+        ("saved_us", number(entry.saved_us)),
     ]));
     record
 }

@@ -1,7 +1,7 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
-use crate::session::{Difference, Pays, State};
+use crate::session::{Difference, State};
 
 /// Text of a figure whose value is not known.
 pub(super) const UNKNOWN: &str = "–";
@@ -66,38 +66,14 @@ pub(super) fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(bytes as f64 / divisor))
 }
 
-/// Describes the bounces in which compaction saves more time than it costs; `None` if that is not known.
-pub(super) fn pays(pays: Pays) -> Option<String> {
-    match pays {
-        Pays::Unknown => None,
-        Pays::Everywhere => Some("pays everywhere".to_owned()),
-        Pays::Nowhere => Some("pays nowhere".to_owned()),
-        Pays::Before(bounce) => Some(format!("pays before bounce {bounce}")),
-    }
-}
-
 /// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.
 pub(crate) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
-/// Formats a difference in speed with its confidence interval: `11.7 % faster (8.1 to 15.3)`, or
-/// `no clear difference (-2.0 to +22.4 %)`.
-pub(super) fn difference(difference: Difference) -> String {
-    let Difference { by, low, high } = difference;
-    let (low, high) = (100.0 * low, 100.0 * high);
-    if difference.is_unclear() {
-        format!("no clear difference ({low:+.1} to {high:+.1} %)")
-    } else if by > 0.0 {
-        format!("{} faster ({low:.1} to {high:.1})", percent(by))
-    } else {
-        format!("{} slower ({:.1} to {:.1})", percent(-by), -high, -low)
-    }
-}
-
 /// Formats a difference in speed with its confidence interval in at most 24 characters: `+11.7 % (8.1 to 15.3)`, or
 /// `no clear difference`.
-pub(super) fn short_difference(difference: Difference) -> String {
+pub(super) fn difference(difference: Difference) -> String {
     let Difference { by, low, high } = difference;
     if difference.is_unclear() {
         return "no clear difference".to_owned();

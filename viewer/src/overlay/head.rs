@@ -30,12 +30,7 @@ pub(super) fn rows<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
 /// Returns two rows. The first has whether the render is paused, scene, picture size, render time, time left if known,
 /// and compaction strategy; the second has samples, paths and rays per second, and lane use.
 fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
-    let Figures {
-        stats,
-        size: (width, height),
-        state,
-        ..
-    } = *figures;
+    let (stats, state, (width, height)) = (figures.stats, figures.state, figures.size);
     let scene = Path::new(&stats.scene)
         .file_name()
         .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());

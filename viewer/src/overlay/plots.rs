@@ -18,9 +18,11 @@ const GRAPH_OPACITY: f32 = 0.3;
 /// Number of points in the full width of a graph over time.
 const GRAPH_POINTS: usize = 100;
 
-/// Returns the left edge of a point of a graph over time.
-fn edge(plot: Area, point: usize) -> i32 {
-    plot.x + (f64::from(plot.width) * point as f64 / GRAPH_POINTS as f64).round() as i32
+/// Returns the columns of a point of a graph over time.
+fn columns(plot: Area, point: usize) -> Area {
+    let edge = |point: usize| f64::from(plot.width) * point as f64 / GRAPH_POINTS as f64;
+    let [left, right] = [point, point + 1].map(|point| plot.x + edge(point).round() as i32);
+    plot.columns(left, right - left)
 }
 
 /// Distance between two graphs side by side, in characters.
@@ -63,7 +65,6 @@ impl Drawing<'_> {
         let plot = self.plot(area, "time of the stages, last 10 s", &right);
         let missing = GRAPH_POINTS.saturating_sub(history.len());
         for (point, times) in (missing..).zip(history) {
-            let (x, end) = (edge(plot, point), edge(plot, point + 1));
             let (mut sum, mut below) = (0.0, 0);
             for (time, (_, color)) in times.iter().zip(STAGES) {
                 sum += time;
@@ -73,8 +74,8 @@ impl Drawing<'_> {
                     0.0
                 };
                 let height = (part * plot.height as f32).round() as i32;
-                let piece = plot.columns(x, end - x);
-                let piece = piece.rows(plot.y + plot.height - height, height - below);
+                let piece =
+                    columns(plot, point).rows(plot.y + plot.height - height, height - below);
                 self.canvas.fill(piece, color, 1.0);
                 below = height;
             }
@@ -94,8 +95,7 @@ impl Drawing<'_> {
             let part = if peak > 0.0 { rate / peak } else { 0.0 };
             let height = (part * (plot.height - line) as f32).round() as i32;
             let top = plot.y + plot.height - height - line;
-            let x = edge(plot, point);
-            let column = plot.columns(x, edge(plot, point + 1) - x);
+            let column = columns(plot, point);
             self.canvas.fill(column.rows(top, line), ACCENT, 1.0);
             self.canvas
                 .fill(column.rows(top + line, height), ACCENT, GRAPH_OPACITY);

@@ -86,26 +86,31 @@ fn figures((stats, recent): &(Stats, Recent), size: (u32, u32)) -> Figures<'_> {
     }
 }
 
-/// Draws the overlay. Returns the fraction of pixels that it covers.
-fn covered(size: (u32, u32), scale: f32, detail: Detail) -> f64 {
+/// Draws figures onto a picture of this size in one color. Returns the bytes and the texts of the rows.
+fn drawn(size: (u32, u32), scale: f32, state: State, detail: Detail) -> (Vec<u8>, Vec<String>) {
     let shown = full();
-    let pixels = (size.0 * size.1) as usize;
-    let mut overlay = Overlay::new(scale);
-    let state = State::Rendering {
-        samples: 4096,
-        progress: 0.5,
-    };
-    let mut rgba = [120, 120, 120, 255].repeat(pixels);
+    let mut rgba = BACKGROUND.repeat((size.0 * size.1) as usize);
     let figures = Figures {
         state,
         detail,
-        ..figures(&shown, size)
+        ..figures(&shown, (1920, 1080))
     };
-    overlay.draw_stats(&mut rgba, size, &figures);
+    let panel = Overlay::new(scale).draw_stats(&mut rgba, size, &figures);
+    let rows = panel.map_or(Vec::new(), |panel| panel.rows);
+    (rgba, rows.into_iter().map(|row| row.text).collect())
+}
+
+fn texts(size: (u32, u32), state: State, detail: Detail) -> Vec<String> {
+    drawn(size, 1.0, state, detail).1
+}
+
+const BACKGROUND: [u8; 4] = [120, 120, 120, 255];
+
+/// Draws the overlay. Returns the fraction of pixels that it covers.
+fn covered(size: (u32, u32), scale: f32, detail: Detail) -> f64 {
+    let (rgba, _) = drawn(size, scale, PAUSED, detail);
     let (pixels, _) = rgba.as_chunks::<4>();
-    let drawn = pixels
-        .iter()
-        .filter(|pixel| **pixel != [120, 120, 120, 255]);
+    let drawn = pixels.iter().filter(|pixel| **pixel != BACKGROUND);
     drawn.count() as f64 / pixels.len() as f64
 }
 
@@ -124,20 +129,6 @@ fn a_scaled_overlay_covers_the_same_fraction() {
     assert!((once / twice - 1.0).abs() < 0.02, "{once} and {twice}");
 }
 
-/// Draws figures of an area of this size at scale 1. Returns the bytes and the texts of the rows.
-fn texts(size: (u32, u32), state: State, detail: Detail) -> (Vec<u8>, Vec<String>) {
-    let shown = full();
-    let mut rgba = [120, 120, 120, 255].repeat((size.0 * size.1) as usize);
-    let figures = Figures {
-        state,
-        detail,
-        ..figures(&shown, (1920, 1080))
-    };
-    let drawn = Overlay::new(1.0).draw_stats(&mut rgba, size, &figures);
-    let rows = drawn.map_or(Vec::new(), |panel| panel.rows);
-    (rgba, rows.into_iter().map(|row| row.text).collect())
-}
-
 const PAUSED: State = State::Paused {
     samples: 64,
     progress: 0.5,
@@ -150,7 +141,7 @@ fn a_paused_render_says_so_first_in_a_panel_of_any_size() {
     for detail in DETAILS {
         for width in [100, 180, 320, 640, 1920] {
             for height in [60, 120, 900] {
-                let (_, rows) = texts((width, height), PAUSED, detail);
+                let rows = texts((width, height), PAUSED, detail);
                 let first = rows.first().map_or("", String::as_str);
                 assert!(
                     first.starts_with("paused "),
@@ -165,7 +156,7 @@ fn a_paused_render_says_so_first_in_a_panel_of_any_size() {
 fn the_table_stays_in_a_small_panel_and_has_all_figures_in_words() {
     for detail in [Detail::Full, Detail::Everything] {
         for size in [(120, 200), (320, 200), (640, 300), (1920, 1080)] {
-            let (_, rows) = texts(size, State::Done, detail);
+            let rows = texts(size, State::Done, detail);
             let first = rows.iter().find(|row| row.starts_with("bounce 0: "));
             let first = first.unwrap_or_else(|| panic!("{size:?}: {rows:?}"));
             for figure in ["rays", "shadow rays", "intersect", "compact", "shade"] {
@@ -178,7 +169,7 @@ fn the_table_stays_in_a_small_panel_and_has_all_figures_in_words() {
 #[test]
 fn a_panel_of_its_own_shows_times_and_rays_of_all_bounces() {
     for width in [600, 1920] {
-        let (_, rows) = texts((width, 1200), State::Done, Detail::Everything);
+        let rows = texts((width, 1200), State::Done, Detail::Everything);
         let of_bounces = rows.iter().filter(|row| row.starts_with("bounce "));
         // A narrow panel has two tables, a wide one a single table.
         let tables = if width < 1000 { 2 } else { 1 };
@@ -204,7 +195,7 @@ fn bars_of_rays_have_a_legend_in_a_panel_of_any_width() {
     let survivors = colors::parsed(chart::SURVIVORS);
     for detail in DETAILS {
         for width in [90, 140, 200, 320, 640, 1400] {
-            let (rgba, rows) = texts((width, 900), State::Done, detail);
+            let (rgba, rows) = drawn((width, 900), 1.0, State::Done, detail);
             assert!(rows.iter().any(|row| row.starts_with("bounce 0: ")));
             // Bars of rays are 3 pixels high, and the squares of legends 8.
             assert!(has_square(&rgba, width as usize, 8, survivors), "{width}");

@@ -5,7 +5,7 @@
 
 use std::{
     mem::{self, Discriminant},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -16,29 +16,19 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{
-        AnimationStatus, Editor, Path, PixelDescription, Status, UserMessages, ViewerRequest,
-    },
-    notifier::Notifier,
+    messages::{AnimationStatus, Path, PixelDescription, Status, UserMessages, ViewerRequest},
 };
 use crate::{
-    overlay::{
-        FigureFormat, Figures, Units, figures_as,
-        pixels::{describe, describe_compared},
-    },
-    saved_picture::SavedPicture,
+    overlay::pixels::{describe, describe_compared},
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, EditorState, InspectedPath, Pending,
+        PixelInfo, RenderEvent, SceneView, Session, SessionEvent, State, add_problem, lock,
     },
 };
 use raysieve::{
     film::picture::tone::Tone,
     inspect::debug_view::{DebugImage, DebugView, Legend},
-    render::{
-        output::{DisplayImage, Look},
-        stats::Stats,
-    },
+    render::output::Look,
 };
 use raysieve_scene::Scene;
 
@@ -95,14 +85,13 @@ impl Broadcaster {
         }
     }
 
-    /// Executes a viewer's request. The broadcaster's thread then sends the session's message, if there is one, to all
-    /// viewers.
+    /// Executes a viewer's request.
     ///
     /// # Errors
     /// A message if the request names something that does not exist. The caller must then disconnect the viewer.
     pub(super) fn handle_request(&self, request: ViewerRequest) -> Result<(), &'static str> {
-        let mut session = lock(&self.session);
-        let message = match request {
+        let mut session = self.session();
+        match request {
             // Counted per viewer, in `viewer`.
             ViewerRequest::Displayed => return Ok(()),
             ViewerRequest::Act(change) => session.act(change),
@@ -111,10 +100,7 @@ impl Broadcaster {
                 session.move_on(motion, Continuity::in_drag(continues))
             }
             ViewerRequest::Focus(column, row) => session.focus((column, row)),
-            ViewerRequest::Inspect(column, row) => {
-                session.inspect((column, row));
-                None
-            }
+            ViewerRequest::Inspect(column, row) => session.inspect((column, row)),
             ViewerRequest::Pixel(column, row) => {
                 let (width, height) = session.size;
                 if column < width && row < height {
@@ -129,85 +115,31 @@ impl Broadcaster {
             ViewerRequest::Animation(animation) => session.choose_animation(animation)?,
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
-                session.set_strategy(strategy)
+                session.set_strategy(strategy);
             }
-            ViewerRequest::Select(part) => {
-                session.select(part)?;
-                None
-            }
+            ViewerRequest::Select(part) => session.select(part)?,
             ViewerRequest::Edit(part, id, value, continues) => {
-                session.edit(part, &id, value, Continuity::in_drag(continues))?
+                let refusal = session.edit(part, &id, value, Continuity::in_drag(continues))?;
+                refusal.into_iter().for_each(|refusal| session.say(refusal));
             }
             ViewerRequest::DebugView(name) => session.set_debug_view(name.parse()?),
             ViewerRequest::Tone(name) => {
                 let tone = Tone::ALL.into_iter().find(|tone| tone.name() == name);
-                session.set_tone(tone.ok_or("unknown tone curve")?)
+                session.set_tone(tone.ok_or("unknown tone curve")?);
             }
-        };
+        }
         drop(session);
-        self.notifier.change(|pending| {
-            pending.change = true;
-            pending.note = message.or(pending.note.take());
-        });
+        self.notifier.change(|pending| pending.change = true);
         Ok(())
     }
 
-    /// Returns the newest picture for saving; `None` before the first. In a debug view, returns the debug image instead
-    /// once that image is ready.
-    pub(super) fn displayed_picture(&self) -> Option<SavedPicture> {
-        let frame = self.frame()?;
-        let session = lock(&self.session);
-        let debug_image = session.debug_image(&frame);
-        Some(SavedPicture::new(&session, frame, debug_image, None))
+    pub(super) fn session(&self) -> MutexGuard<'_, Session> {
+        lock(&self.session)
     }
 
     /// Returns the newest frame; `None` before the first.
     pub(super) fn frame(&self) -> Option<DisplayFrame> {
         lock(&self.frame).clone()
-    }
-
-    /// Requests the film for saving; `None` before the first picture.
-    pub(super) fn request_film(&self) -> Option<RequestedFilm> {
-        let has_picture = lock(&self.frame).is_some();
-        has_picture.then(|| lock(&self.session).request_film())
-    }
-
-    /// Returns the scene with the viewers' changes, for saving.
-    pub(super) fn scene_to_save(&self) -> SceneToSave {
-        lock(&self.session).scene_to_save()
-    }
-
-    /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
-    pub(super) fn say(&self, message: String) {
-        self.notifier
-            .change(|pending| pending.note = Some(message.into()));
-    }
-
-    /// Sends a problem to all viewers, marked as an error.
-    pub(super) fn say_problem(&self, problem: String) {
-        self.notifier.change(|pending| {
-            add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
-        });
-    }
-
-    /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
-    /// there is none.
-    pub(super) fn compared_image(&self) -> Option<DisplayImage> {
-        let session = lock(&self.session);
-        let (image, look) = (session.compared.as_ref()?.clone(), session.look);
-        drop(session);
-        Some(DisplayImage {
-            size: image.size(),
-            rgba: image.to_display(look.exposure_stops, look.tone),
-            debug_view: DebugView::Light,
-        })
-    }
-
-    /// Returns the name of the scene's file without folder and extension, to name downloaded files.
-    pub(super) fn scene_name(&self) -> String {
-        let session = lock(&self.session);
-        let name = session.scene.path.file_stem().unwrap_or_default();
-        name.to_string_lossy().into_owned()
     }
 
     /// Counts a further viewer until the returned guard is dropped. Returns `None` if there are `MAX_VIEWERS` viewers
@@ -258,7 +190,7 @@ impl Broadcaster {
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let autosave_due = lock(&self.session).autosave_if_due(None, Instant::now());
+            let autosave_due = self.session().autosave_if_due(Instant::now());
             let due = sent.next_due().into_iter().chain(autosave_due).min();
             let pending = self.notifier.take(due);
             if pending.ended {
@@ -267,24 +199,19 @@ impl Broadcaster {
             }
             let mut note = pending.note;
             for event in pending.session_events {
-                let message = lock(&self.session).handle_event(event);
-                note = message.or(note);
+                self.session().handle_event(event);
                 // The poses of an animation that plays count as new frames.
-                if !self.plays() {
+                let animation = self.session().animation();
+                if !animation.is_some_and(|animation| animation.playing) {
                     sent.status_due = Some(Instant::now());
                 }
             }
             if let Some(inspected) = pending.inspected {
-                let selected = lock(&self.session).select_hit(&inspected);
-                // On a phone, the editor is far below the picture.
-                let message = selected.map(|selected| {
-                    Message::naming("Edit (l)", "Edit, below", |edit| {
-                        format!("{selected}: see {edit}")
-                    })
-                });
+                let selected = self.session().select_hit(&inspected);
+                let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
                 note = message.or(note);
                 self.send_path(Some(&inspected));
-                sent.path = Some(inspected.viewpoint.clone());
+                sent.path = Some(inspected.view.clone());
             }
             if note.is_some() || !pending.problems.is_empty() {
                 lock(&self.messages).add(note, pending.problems, Instant::now());
@@ -293,13 +220,13 @@ impl Broadcaster {
             if let Some(info) = pending.pixel {
                 self.send_pixel(&info);
             }
-            let gone = |viewpoint: &mut Viewpoint| !lock(&self.session).is_at(viewpoint);
+            let gone = |view: &mut SceneView| !self.session().is_at(view);
             if sent.path.take_if(gone).is_some() {
                 self.send_path(None);
             }
             self.send_editor(&mut sent);
-            let frame = lock(&self.session).take_frame();
-            let look = lock(&self.session).look;
+            let frame = self.session().take_frame();
+            let look = self.session().look;
             let has_new = frame.is_some();
             let mut has_new_picture = false;
             if let Some(frame) = frame {
@@ -318,18 +245,18 @@ impl Broadcaster {
                 continue;
             }
             // Without viewers, an animation stands still.
-            lock(&self.session).play_on();
+            self.session().play_on();
             let Some(frame) = self.frame() else {
                 // The first frame is followed by a status message.
                 sent.status_due = None;
                 continue;
             };
-            let session = lock(&self.session);
+            let session = self.session();
             let debug_view = (session.debug_view, session.derived_image());
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
-                let session = lock(&self.session);
+                let session = self.session();
                 let (debug_image, alpha) = (session.debug_image(&frame), session.alpha());
                 drop(session);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
@@ -376,14 +303,9 @@ impl Broadcaster {
         }
     }
 
-    fn plays(&self) -> bool {
-        let animation = lock(&self.session).animation();
-        animation.is_some_and(|animation| animation.playing)
-    }
-
     /// Sends the state of the editor to all viewers if it has changed since it was last sent.
     fn send_editor(&self, sent: &mut SentState) {
-        let editor = Editor::of(&lock(&self.session));
+        let editor = self.session().editor();
         if sent.editor.as_ref() == Some(&editor) {
             return;
         }
@@ -393,12 +315,12 @@ impl Broadcaster {
 
     /// Sends an inspected path, which all viewers then display; `None` makes them hide the displayed path.
     fn send_path(&self, inspected: Option<&InspectedPath>) {
-        send(&self.paths, &Path::of(inspected));
+        send(&self.paths, &Path { path: inspected });
     }
 
     /// Sends the description of a pixel to all viewers.
     fn send_pixel(&self, info: &PixelInfo) {
-        let compared = lock(&self.session).compared.as_ref().cloned();
+        let compared = self.session().compared.as_ref().cloned();
         let frame = self.frame();
         let Some(frame) = frame else {
             return;
@@ -420,7 +342,8 @@ impl Broadcaster {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
             Err(problem) => {
-                self.say_problem(format!("cannot encode the picture: {problem}"));
+                let problem = format!("cannot encode the picture: {problem}");
+                self.session().report_problem(problem);
             }
         }
     }
@@ -436,7 +359,7 @@ impl Broadcaster {
     ) {
         let mut messages = lock(&self.messages);
         messages.mark_sent(Instant::now());
-        let session = lock(&self.session);
+        let session = self.session();
         let status = Status {
             stats: &frame.stats_in(look, legend.is_some()),
             recent: &frame.recent,
@@ -454,29 +377,11 @@ impl Broadcaster {
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene.path).is_none(),
             viewers,
-            message: messages.note(),
+            message: messages.note.clone(),
             problems: messages.problems(),
             scene_error: session.scene_error.as_deref(),
         };
         send(&self.statuses, &status);
-    }
-
-    /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
-    /// frame.
-    pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
-        let look = lock(&self.session).look;
-        let frame = self.frame()?;
-        let stats = frame.stats_in(look, false);
-        Some(figures_as(&Figures::of(&frame, &stats, units), format))
-    }
-
-    /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`
-    /// before the first frame.
-    pub(super) fn stats(&self) -> Option<Stats> {
-        let look = lock(&self.session).look;
-        lock(&self.frame)
-            .as_ref()
-            .map(|frame| frame.stats_in(look, false))
     }
 }
 
@@ -507,10 +412,10 @@ struct SentState {
     /// Whether the render was running, paused, comparing strategies or complete in the last status message; `None`
     /// before the first.
     state: Option<Discriminant<State>>,
-    /// Viewpoint of the displayed path; `None` if no path is displayed.
-    path: Option<Viewpoint>,
+    /// View of the displayed path; `None` if no path is displayed.
+    path: Option<SceneView>,
     /// Last state of the editor that was sent; `None` before the first.
-    editor: Option<Editor>,
+    editor: Option<EditorState>,
 }
 
 impl SentState {
@@ -536,5 +441,47 @@ impl Drop for ViewerGuard {
     fn drop(&mut self) {
         self.0.viewers.send_modify(|viewers| *viewers -= 1);
         self.0.notifier.change(|pending| pending.change = true);
+    }
+}
+
+/// The pending events of the broadcaster's thread.
+pub(super) type Notifier = Pending<PendingEvents>;
+
+/// The events that the broadcaster's thread has not taken yet. Of a new frame, it is only woken.
+#[derive(Default)]
+pub(super) struct PendingEvents {
+    pub(super) debug_image: bool,
+    /// Whether a viewer has come, gone, been refused or made a request.
+    pub(super) change: bool,
+    /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
+    pub(super) note: Option<String>,
+    /// Last problems to display, the newest last.
+    pub(super) problems: Vec<String>,
+    /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
+    pub(super) inspected: Option<Box<InspectedPath>>,
+    /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
+    pub(super) pixel: Option<Box<PixelInfo>>,
+    /// Session events in order of arrival. None may be dropped, because a later scene may rely on an earlier renderer.
+    pub(super) session_events: Vec<SessionEvent>,
+    /// Whether the render thread has ended or the server is ending.
+    pub(super) ended: bool,
+}
+
+/// Returns a function that adds a render event to the pending events and wakes the broadcaster's thread.
+pub(super) fn event_sender(notifier: &Arc<Notifier>) -> impl Fn(RenderEvent) + Send + 'static {
+    let notifier = notifier.clone();
+    move |event| {
+        notifier.change(|pending| match event {
+            RenderEvent::Frame => {}
+            RenderEvent::DebugImage => pending.debug_image = true,
+            RenderEvent::Message(message) => pending.note = Some(message),
+            RenderEvent::Problem(problem) => {
+                add_problem(&mut pending.problems, problem, |problem| problem);
+            }
+            RenderEvent::Pixel(info) => pending.pixel = Some(info),
+            RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
+            RenderEvent::Session(event) => pending.session_events.push(event),
+            RenderEvent::Ended => pending.ended = true,
+        });
     }
 }

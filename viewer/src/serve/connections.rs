@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -25,6 +25,8 @@ use tokio::{
     task, time,
 };
 use tokio_io_timeout::TimeoutStream;
+
+use crate::session::lock;
 
 /// Maximum number of concurrent connections; further ones wait. A WebSocket counts only until its upgrade.
 const MAX_CONNECTIONS: usize = 256;
@@ -106,7 +108,7 @@ impl Newcomers {
             closed: Arc::default(),
             all: self.clone(),
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         all.push_back(newcomer.clone());
         if all.len() > MAX_NEWCOMERS {
             let mut counts = HashMap::<IpAddr, usize>::new();
@@ -128,7 +130,7 @@ impl Newcomer {
     /// Removes the connection from the newcomers, so that no other connection can displace it. Does nothing if it is
     /// none any more.
     pub(super) fn admit(&self) {
-        let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all.0);
         all.retain(|one| !Arc::ptr_eq(&one.closed, &self.closed));
     }
 }

@@ -11,14 +11,23 @@ use axum::{
 use serde_json::json;
 
 use super::{broadcast::Broadcaster, encode, refusal};
-use crate::overlay::{FigureFormat, Units, pixels};
-use raysieve::render::{region::Region, stats::Stats};
+use crate::{
+    overlay::{FigureFormat, Figures, Units, figures_as, pixels},
+    saved_picture::SavedPicture,
+};
+use raysieve::{
+    inspect::debug_view::DebugView,
+    render::{output::DisplayImage, region::Region, stats::Stats},
+};
 
 /// Returns the current picture, or the debug image with its legend, as a PNG file to download. The status is 404 before
 /// the first picture, and 500 if the file cannot be made.
 pub(super) async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(broadcaster, "png", "image/png", |broadcaster| {
-        let picture = broadcaster.displayed_picture()?;
+        let (frame, session) = (broadcaster.frame()?, broadcaster.session());
+        let debug_image = session.debug_image(&frame);
+        let picture = SavedPicture::new(&session, frame, debug_image, None);
+        drop(session);
         let png = picture.png(png::Compression::Fast);
         Some(png.map_err(|error| error.line()))
     })
@@ -28,8 +37,15 @@ pub(super) async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Resp
 /// Returns the image with which the picture can be compared, as a PNG. The status is 404 if there is none.
 pub(super) async fn compared(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(broadcaster, "png", "image/png", |broadcaster| {
-        let image = broadcaster.compared_image();
-        image.map(|image| encode::png(&image, &Stats::default()))
+        let session = broadcaster.session();
+        let (image, look) = (session.compared.clone()?, session.look);
+        drop(session);
+        let image = DisplayImage {
+            size: image.size(),
+            rgba: image.to_display(look.exposure_stops, look.tone),
+            debug_view: DebugView::Light,
+        };
+        Some(encode::png(&image, &Stats::default()))
     })
     .await
 }
@@ -38,7 +54,8 @@ pub(super) async fn compared(State(broadcaster): State<Arc<Broadcaster>>) -> Res
 /// if the file cannot be made.
 pub(super) async fn film(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(broadcaster, "exr", "image/x-exr", |broadcaster| {
-        let film = broadcaster.request_film()?;
+        broadcaster.frame()?;
+        let film = broadcaster.session().request_film();
         let write = |path: &Path| film.write(path);
         Some(through_file("film.exr", write))
     })
@@ -54,12 +71,14 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
         "ron",
         "text/plain; charset=utf-8",
         |broadcaster| {
-            let scene = broadcaster.scene_to_save();
+            let scene = broadcaster.session().scene_to_save();
             // The paths in it are relative to the folder of the scene.
             let written = scene.text(&scene.path().with_extension("ron"));
             let text = written.map(|(text, without)| {
                 if !without.is_empty() {
-                    broadcaster.say(format!("scene downloaded{without}"));
+                    broadcaster
+                        .session()
+                        .say(format!("scene downloaded{without}"));
                 }
                 text.into_bytes()
             });
@@ -85,8 +104,10 @@ pub(super) async fn figures(
         _ => Units::PerSample,
     };
     download(broadcaster, ending, kind, move |broadcaster| {
-        let text = broadcaster.figures(units, format)?;
-        Some(Ok(text.into_bytes()))
+        let frame = broadcaster.frame()?;
+        let stats = frame.stats_in(broadcaster.session().look, false);
+        let figures = Figures::of(&frame, &stats, units);
+        Some(Ok(figures_as(&figures, format).into_bytes()))
     })
     .await
 }
@@ -119,8 +140,9 @@ async fn download(
     match made {
         Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
         Ok(Some(Ok(bytes))) => {
-            let name: String = broadcaster
-                .scene_name()
+            let scene = broadcaster.session().scene.path.clone();
+            let name = scene.file_stem().unwrap_or_default().to_string_lossy();
+            let name: String = name
                 .chars()
                 .map(|letter| match letter {
                     'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => letter,
@@ -135,7 +157,7 @@ async fn download(
             (headers, bytes).into_response()
         }
         Ok(Some(Err(problem))) => {
-            broadcaster.say_problem(problem.clone());
+            broadcaster.session().report_problem(problem.clone());
             (StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n")).into_response()
         }
         Err(_) => refusal(
@@ -170,18 +192,11 @@ pub(super) async fn values(
     let Some(values) = frame.and_then(|frame| pixels::values(&frame, region)) else {
         return refusal(StatusCode::NOT_FOUND, "these pixels are not rendered yet");
     };
-    let Region {
-        x,
-        y,
-        width,
-        height,
-    } = region;
+    let Region { x, y, .. } = region;
+    let (width, height) = (region.width, region.height);
     let json = json!({ "x": x, "y": y, "width": width, "height": height, "values": values });
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        json.to_string(),
-    )
-        .into_response()
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    (kind, json.to_string()).into_response()
 }
 
 /// Parses column, row, width and height of a region, as in `16,0,40,30`; `None` if the text is not four numbers of type

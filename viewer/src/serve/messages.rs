@@ -7,15 +7,12 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Message, Motion, PartInfo,
-    Property, Recent, Session, State, add_problem, end_text,
+    Animation, Change, Control, DisplayFrame, FAST, HELP, InspectedPath, Motion, Recent, Session,
+    State, add_problem,
 };
 use raysieve::{
     film::picture::tone::Tone,
-    inspect::{
-        debug_view::{DebugView, Legend},
-        path_record::{PathRecord, PathSegment},
-    },
+    inspect::debug_view::{DebugView, Legend},
     render::stats::Stats,
     stages::Stage,
 };
@@ -162,8 +159,8 @@ pub(super) struct Status<'a> {
     pub(super) scene_error: Option<&'a str>,
 }
 
-/// Number and text of a message, and the text on a touch screen; `None` if it is the same.
-pub(super) type UserMessage = (u64, String, Option<String>);
+/// Number and text of a message.
+pub(super) type UserMessage = (u64, String);
 
 /// The animations of the scene, with the requested time, and the time of the displayed frame as text.
 #[derive(Serialize)]
@@ -193,7 +190,7 @@ impl AnimationStatus {
 /// A message that makes the page display an inspected path; a `path` of `None` makes it hide the displayed one.
 #[derive(Serialize)]
 pub(super) struct Path<'a> {
-    path: Option<DisplayedPath<'a>>,
+    pub(super) path: Option<&'a InspectedPath>,
 }
 
 /// The description of a pixel that a viewer asked for. Pages that asked for another pixel ignore it.
@@ -205,68 +202,11 @@ pub(super) struct PixelDescription {
     pub(super) compared: Option<Vec<String>>,
 }
 
-/// An inspected path as the page displays it.
-#[derive(Serialize)]
-struct DisplayedPath<'a> {
-    path_record: &'a PathRecord,
-    /// Projected segments of the path, in pixels from the upper left corner of a picture of `size`, possibly outside
-    /// it.
-    segments: &'a [PathSegment],
-    /// Width and height in pixels of the picture in which the path was requested.
-    size: (u32, u32),
-    /// Reason why the path ended, as text.
-    end: &'static str,
-}
-
-impl<'a> Path<'a> {
-    pub(super) fn of(inspected: Option<&'a InspectedPath>) -> Self {
-        let displayed = |inspected: &'a InspectedPath| DisplayedPath {
-            path_record: &inspected.path_record,
-            segments: &inspected.segments,
-            size: inspected.viewpoint.size,
-            end: end_text(inspected.path_record.end),
-        };
-        Self {
-            path: inspected.map(displayed),
-        }
-    }
-}
-
-/// A message with what the page can edit: the parts of the scene, and the properties of the selected one.
-///
-/// Sent when the scene has been loaded or edited, when another part or property has been selected, and when the lens
-/// has changed.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Editor {
-    pub(super) parts: Vec<PartInfo>,
-    /// Selected part; `None` if none is selected.
-    pub(super) selected: Option<Part>,
-    /// Part in `parts` that contains the selected one; `None` if none is selected.
-    pub(super) listed: Option<Part>,
-    pub(super) properties: Vec<Property>,
-    pub(super) can_undo: bool,
-    pub(super) can_redo: bool,
-}
-
-impl Editor {
-    pub(super) fn of(session: &Session) -> Self {
-        let (can_undo, can_redo) = session.undo_and_redo();
-        Self {
-            parts: session.parts(),
-            selected: session.selected_part(),
-            listed: session.selected_listed_part(),
-            properties: session.properties(),
-            can_undo,
-            can_redo,
-        }
-    }
-}
-
 /// The last note and the last problems. All are displayed, so that no message replaces a problem that nobody has seen.
 #[derive(Default)]
 pub(super) struct UserMessages {
     /// Number of notes since the start, and the last one; an empty text before the first.
-    note: (u64, Message),
+    pub(super) note: UserMessage,
     /// Number of problems since the start.
     count: u64,
     /// The last problems, the newest last.
@@ -277,7 +217,7 @@ pub(super) struct UserMessages {
 struct Problem {
     /// Number of the problem since the start, from 1.
     number: u64,
-    message: Message,
+    text: String,
     /// Time at which the problem was first sent to a viewer; `None` before.
     sent: Option<Instant>,
 }
@@ -289,23 +229,21 @@ const PROBLEM_TIME: Duration = Duration::from_secs(10);
 impl UserMessages {
     /// Replaces the note if there is one, and adds problems. Removes problems that viewers have had for ten seconds at
     /// `now`.
-    pub(super) fn add(&mut self, note: Option<Message>, problems: Vec<Message>, now: Instant) {
+    pub(super) fn add(&mut self, note: Option<String>, problems: Vec<String>, now: Instant) {
         let is_old = |sent: Instant| now.saturating_duration_since(sent) >= PROBLEM_TIME;
         self.problems
             .retain(|problem| !problem.sent.is_some_and(is_old));
         if let Some(note) = note {
             self.note = (self.note.0 + 1, note);
         }
-        for message in problems {
+        for text in problems {
             self.count += 1;
             let problem = Problem {
                 number: self.count,
-                message,
+                text,
                 sent: None,
             };
-            add_problem(&mut self.problems, problem, |problem| {
-                problem.message.for_keyboard()
-            });
+            add_problem(&mut self.problems, problem, |problem| &problem.text);
         }
     }
 
@@ -316,23 +254,13 @@ impl UserMessages {
         }
     }
 
-    /// Returns the number of notes and the last one.
-    pub(super) fn note(&self) -> UserMessage {
-        user_message(self.note.0, &self.note.1)
-    }
-
     /// Returns the last problems, the newest last, each with its number.
     pub(super) fn problems(&self) -> Vec<UserMessage> {
         let problems = self.problems.iter();
         problems
-            .map(|problem| user_message(problem.number, &problem.message))
+            .map(|problem| (problem.number, problem.text.clone()))
             .collect()
     }
-}
-
-fn user_message(number: u64, message: &Message) -> UserMessage {
-    let touch = message.for_touch().map(str::to_owned);
-    (number, message.for_keyboard().clone(), touch)
 }
 
 #[cfg(test)]
@@ -341,12 +269,12 @@ mod tests {
 
     #[test]
     fn only_problems_that_were_displayed_are_removed() {
-        let all = |number, text: &str| (number, text.to_owned(), None);
+        let all = |number, text: &str| (number, text.to_owned());
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut messages = UserMessages::default();
         messages.mark_sent(at(0));
-        let (note, problem) = (Message::from("saved"), Message::from("not saved"));
+        let (note, problem) = ("saved".to_owned(), "not saved".to_owned());
         messages.add(Some(note.clone()), vec![problem.clone()], at(20));
         messages.add(Some(note.clone()), Vec::new(), at(100));
         assert_eq!(
@@ -362,7 +290,7 @@ mod tests {
         let both = [all(1, "not saved"), all(2, "no image")];
         assert_eq!(messages.problems(), both, "they are displayed");
         messages.add(Some(note.clone()), Vec::new(), at(110));
-        assert_eq!(messages.note(), all(4, "saved"));
+        assert_eq!(messages.note, all(4, "saved"));
         assert_eq!(messages.problems(), [all(2, "no image")]);
 
         let problems = vec![problem, "no image".into()];

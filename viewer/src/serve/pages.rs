@@ -161,10 +161,9 @@ async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> 
 
 /// Returns the statistics of the newest frame as JSON. The status is 404 before the first frame.
 async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
-    match broadcaster
-        .stats()
-        .map(|stats| serde_json::to_string_pretty(&stats))
-    {
+    let look = broadcaster.session().look;
+    let stats = broadcaster.frame().map(|frame| frame.stats_in(look, false));
+    match stats.map(|stats| serde_json::to_string_pretty(&stats)) {
         Some(Ok(json)) => {
             ([(header::CONTENT_TYPE, "application/json")], json + "\n").into_response()
         }

@@ -39,8 +39,6 @@ pub(super) struct Commands {
     /// Compares all compaction strategies, and then restores the film. Ends a comparison that is in progress instead, so
     /// that two commands cancel each other.
     pub(super) compares: bool,
-    /// Ends a comparison of strategies that is in progress. `compares` is then `false`.
-    pub(super) stops_comparing: bool,
     /// Pauses the render (`true`) or continues it (`false`).
     pub(super) paused: Option<bool>,
     /// Sets whether frames contain the sample count of each pixel.

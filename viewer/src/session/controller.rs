@@ -9,7 +9,7 @@ mod scenes;
 mod saving;
 mod display;
 
-use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
+use std::{f32::consts::PI, io, sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 use glam::Vec3;
@@ -20,6 +20,7 @@ pub(crate) use self::{
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
+    scene_edits::EditorState,
 };
 use self::{animation::Playback, autosave::Autosave, history::History, scenes::file_camera};
 use super::{
@@ -29,9 +30,9 @@ use super::{
     debug_views::DebugViewThread,
     derived_image::DerivedImageThread,
     editing::Editing,
-    events::{EventSender, Message, RenderEvent},
+    events::{EventSender, RenderEvent},
     inspection::Inspection,
-    inspection_scene::{InspectionScene, Viewpoint},
+    inspection_scene::{InspectionScene, SceneView},
     loader::Loader,
     orbit::Orbit,
     path_query::{PathQuery, QueryKind},
@@ -82,6 +83,8 @@ pub(crate) struct Session {
     editing: Editing,
     history: History,
     autosave: Autosave,
+    /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
+    saved: Option<EditState>,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     pub(crate) size: (u32, u32),
     /// Region to which the render is restricted; `None` for the whole picture.
@@ -157,18 +160,6 @@ impl Session {
         interval: Duration,
         on_event: impl Fn(RenderEvent) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
-        let ViewOptions {
-            look,
-            debug_view,
-            oidn,
-            compared,
-            strategy,
-            changes,
-            load,
-            noise,
-            watches,
-            ..
-        } = options;
         let events = EventSender::new(on_event);
         let (settings, trees) = (renderer.settings(), renderer.trees());
         let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees.clone()));
@@ -180,16 +171,16 @@ impl Session {
             renderer,
             inspection_scene.clone(),
             spp,
-            look.denoise,
+            options.look.denoise,
             interval,
             events.clone(),
         )?;
         let loader = Loader::start(
             scene.clone(),
             trees,
-            (changes, load.clone(), noise),
+            (options.changes, options.load.clone(), options.noise),
             settings,
-            watches,
+            options.watches,
             events.clone(),
         );
         if let Err(error) = &loader {
@@ -199,44 +190,48 @@ impl Session {
         }
         let mut session = Self {
             render,
-            inspection: Inspection::new(inspection_scene.clone(), events.clone()),
+            inspection: Inspection::default(),
             loader: loader.ok(),
             inspection_scene,
-            debug_views: DebugViewThread::new(events.clone()),
-            debug_view,
-            compared,
+            debug_views: DebugViewThread::default(),
+            debug_view: options.debug_view,
+            compared: options.compared,
             compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
-            alpha: AlphaThread::new(events.clone()),
+            alpha: AlphaThread::default(),
             events,
             scene: scene.clone(),
             scene_error: None,
-            first: load,
+            first: options.load,
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
             autosave: Autosave::default(),
+            saved: None,
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,
             region: None,
-            strategy,
+            strategy: options.strategy,
             samples: spp,
             paused: false,
             flying: false,
-            look,
+            look: options.look,
         };
         session.request_debug_view();
-        if let Some(oidn) = oidn.filter(|_| debug_view == DebugView::Light) {
+        if let Some(oidn) = options
+            .oidn
+            .filter(|_| session.debug_view == DebugView::Light)
+        {
             session.show_oidn(oidn);
         }
         Ok(session)
     }
 
-    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the picture or the
-    /// state of the render shows the effect.
-    pub(crate) fn act(&mut self, change: Change) -> Option<Message> {
+    /// Applies a change that a key or button requested. Displays a message unless the picture or the state of the render
+    /// shows the effect.
+    pub(crate) fn act(&mut self, change: Change) {
         match change {
             Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
             Change::TurnRight => self.move_camera(Motion::Turn(-KEY_STEP, 0.0)),
@@ -251,13 +246,12 @@ impl Session {
             Change::Fly => {
                 self.flying = !self.flying;
                 let mode = if self.flying { "fly" } else { "orbit" };
-                Some(format!("{mode} mode").into())
+                self.say(format!("{mode} mode"));
             }
             Change::Home => {
                 self.record_view(Continuity::ByTime);
                 self.orbit.reset();
                 self.render_view();
-                None
             }
             Change::NextCamera => self.next_camera(),
             Change::PlayAnimation => self.play_or_pause(),
@@ -271,34 +265,28 @@ impl Session {
                 if let Some(problem) = problem {
                     self.report_problem(problem.to_string());
                 }
-                Some(text.into())
+                self.say(text);
             }
             Change::SaveCamera => self.save_to_scene(),
-            Change::NextPart => Some(self.choose_part(true).into()),
-            Change::PreviousPart => Some(self.choose_part(false).into()),
-            Change::NextProperty => Some(self.choose_component().into()),
-            Change::Increase => Some(self.step_component(1.0)),
-            Change::Decrease => Some(self.step_component(-1.0)),
+            Change::NextPart | Change::PreviousPart => {
+                self.choose_part(change == Change::NextPart);
+                self.say_selection();
+            }
+            Change::NextProperty => {
+                self.choose_component();
+                self.say_selection();
+            }
+            Change::Increase => self.step_component(1.0),
+            Change::Decrease => self.step_component(-1.0),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::CompareStrategies => {
                 (self.render).send(|commands| commands.compares = !commands.compares);
-                None
-            }
-            Change::StopComparison => {
-                self.render.send(|commands| {
-                    (commands.compares, commands.stops_comparing) = (false, true);
-                });
-                None
             }
             Change::Pause => {
                 self.paused = !self.paused;
                 (self.render).send(|commands| commands.paused = Some(self.paused));
-                None
             }
-            Change::Restart => {
-                self.render.send(|commands| commands.restart = true);
-                None
-            }
+            Change::Restart => self.render.send(|commands| commands.restart = true),
             Change::MoreSamples => self.more_samples(),
             Change::Brighter => self.expose(EXPOSURE_STEP),
             Change::Darker => self.expose(-EXPOSURE_STEP),
@@ -313,13 +301,13 @@ impl Session {
     }
 
     /// Moves the camera and restarts the render with it. A movement to a camera that a scene cannot express, such as one
-    /// at its target, is not made. Always returns `None`, because the movement is visible.
-    pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<Message> {
-        self.move_on(motion, Continuity::ByTime)
+    /// at its target, is not made.
+    pub(crate) fn move_camera(&mut self, motion: Motion) {
+        self.move_on(motion, Continuity::ByTime);
     }
 
     /// Moves the camera as [`move_camera`](Self::move_camera), as part of a drag or not.
-    pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) -> Option<Message> {
+    pub(crate) fn move_on(&mut self, motion: Motion, continuity: Continuity) {
         self.record_view(continuity);
         let before = self.orbit.current;
         let sides = |length: f32| length.clamp(-MAX_SIDES, MAX_SIDES);
@@ -350,7 +338,6 @@ impl Session {
             self.orbit.current = before;
         }
         self.render_view();
-        None
     }
 
     /// Requests the path of the last sample of a pixel, given by column and row. `RenderEvent::Path` or a message
@@ -372,64 +359,71 @@ impl Session {
 
     fn query(&self, pixel: (u32, u32), wanted: QueryKind) -> PathQuery {
         PathQuery {
-            camera: self.orbit.camera(self.size),
-            size: self.size,
+            view: self.view(),
             pixel,
             sample: 0,
             wanted,
         }
     }
 
-    /// Requests the surface in a pixel, given by column and row, to focus on it. `SessionEvent::Focus` or a message
-    /// follows. If the request fails at once, returns a message instead.
-    pub(crate) fn focus(&self, pixel: (u32, u32)) -> Option<Message> {
-        let mut query = self.query(pixel, QueryKind::Focus);
-        // A pinhole, because out of focus a pixel shows many places.
-        if query.camera.lens.take().is_none() {
-            let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
-            return Some(advice.into());
+    fn view(&self) -> SceneView {
+        SceneView {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
         }
-        self.start_query(query)
     }
 
-    /// Starts a thread that executes a request. Returns a message if an earlier request is still being executed, unless
+    /// Requests the surface in a pixel, given by column and row, to focus on it. `SessionEvent::Focus` or a message
+    /// follows.
+    pub(crate) fn focus(&self, pixel: (u32, u32)) {
+        let mut query = self.query(pixel, QueryKind::Focus);
+        // A pinhole, because out of focus a pixel shows many places.
+        if query.view.camera.lens.take().is_none() {
+            let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
+            return self.say(advice);
+        }
+        self.start_query(query);
+    }
+
+    /// Starts a thread that executes a request. Displays a message if an earlier request is still being executed, unless
     /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
-    fn start_query(&self, query: PathQuery) -> Option<Message> {
+    fn start_query(&self, mut query: PathQuery) {
         let wanted = query.wanted;
-        match self.inspection.start(query) {
-            Ok(true) => None,
-            Ok(false) if wanted == QueryKind::Pixel => None,
-            Ok(false) => Some("still tracing the previous path".into()),
+        // The scene may have been edited since.
+        query.view.inspection_scene = self.inspection_scene.clone();
+        match self.inspection.start(query, self.events.clone()) {
+            Ok(true) => {}
+            Ok(false) if wanted == QueryKind::Pixel => {}
+            Ok(false) => self.say("still tracing the previous path"),
             Err(error) => self.report_problem(format!(
                 "the path cannot be traced: {error}; close other programs"
             )),
         }
     }
 
-    /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
-    /// message follows and the render keeps the previous one.
-    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<Message> {
+    /// Continues with this compaction strategy. If it is not available, a message follows and the render keeps the
+    /// previous one.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
         (self.render).send(|commands| commands.strategy = Some(strategy));
-        Some(format!("compaction: {strategy}").into())
+        self.say(format!("compaction: {strategy}"));
     }
 
-    /// Displays the picture with this tone curve; always returns a message.
-    pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<Message> {
+    /// Displays the picture with this tone curve.
+    pub(crate) fn set_tone(&mut self, tone: Tone) {
         self.look.tone = tone;
-        Some(format!("tone curve: {}", tone.name()).into())
+        self.say(format!("tone curve: {}", tone.name()));
     }
 
-    /// Switches denoising on or off; always returns a message.
-    fn denoise(&mut self) -> Option<Message> {
+    /// Switches denoising on or off.
+    fn denoise(&mut self) {
         self.look.denoise = !self.look.denoise;
         (self.render).send(|commands| commands.denoises = Some(self.look.denoise));
-        let message = if self.look.denoise {
-            "denoised preview, once its noise estimate is ready"
-        } else {
-            "picture without denoising"
-        };
-        Some(message.into())
+        self.say(match self.look.denoise {
+            true => "denoised preview, once its noise estimate is ready",
+            false => "picture without denoising",
+        });
     }
 
     /// Sets the width and height of the picture in pixels. Renders the picture again if they have changed.
@@ -441,14 +435,11 @@ impl Session {
         }
     }
 
-    /// Returns whether the camera and the displayed scene are still those of this viewpoint. The size of the picture
-    /// may have changed.
-    pub(crate) fn is_at(&self, viewpoint: &Viewpoint) -> bool {
-        self.orbit.camera(viewpoint.size) == viewpoint.camera
-            && ptr::eq(
-                viewpoint.inspection_scene.as_ptr(),
-                Arc::as_ptr(&self.inspection_scene),
-            )
+    /// Returns whether the camera and the displayed scene are still those of this view. The size of the picture may have
+    /// changed.
+    pub(crate) fn is_at(&self, view: &SceneView) -> bool {
+        self.orbit.camera(view.size) == view.camera
+            && Arc::ptr_eq(&view.inspection_scene, &self.inspection_scene)
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
@@ -475,9 +466,8 @@ impl Session {
         self.request_debug_view();
     }
 
-    /// Doubles the number of samples per pixel. Returns a message; `None` if the film could overflow, which is reported as
-    /// a problem.
-    fn more_samples(&mut self) -> Option<Message> {
+    /// Doubles the number of samples per pixel, unless the film could overflow.
+    fn more_samples(&mut self) {
         let samples = self.samples.saturating_mul(2);
         let mut scene = (*self.scene).clone();
         let changes = SettingOverrides {
@@ -489,22 +479,27 @@ impl Session {
         }
         self.samples = samples;
         (self.render).send(|commands| commands.samples = Some(samples));
-        Some(format!("{samples} samples per pixel").into())
+        self.say(format!("{samples} samples per pixel"));
     }
 
-    fn report_problem(&self, problem: impl Into<Message>) -> Option<Message> {
+    /// Displays a message to all users.
+    pub(crate) fn say(&self, message: impl Into<String>) {
+        self.events.message(message);
+    }
+
+    /// Displays a problem to all users, marked as an error.
+    pub(crate) fn report_problem(&self, problem: impl Into<String>) {
         self.events.problem(problem);
-        None
     }
 
-    /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.
-    fn expose(&mut self, stops: f32) -> Option<Message> {
+    /// Changes the exposure by this many stops, within `MAX_STOPS`.
+    fn expose(&mut self, stops: f32) {
         let stops = self.look.exposure_stops + stops;
         self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
         // Scenes may have quarters of a stop.
         let text = format!("{:+.2}", self.look.exposure_stops);
         let text = text.strip_suffix('0').unwrap_or(&text);
-        Some(format!("exposure {text} stops").into())
+        self.say(format!("exposure {text} stops"));
     }
 }
 

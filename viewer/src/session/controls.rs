@@ -87,8 +87,6 @@ pub(crate) enum Change {
     NextStrategy,
     /// Compares all compaction strategies, or ends that.
     CompareStrategies,
-    /// Ends a comparison of compaction strategies; does nothing without one. No key does it.
-    StopComparison,
     Pause,
     Restart,
     /// Doubles the number of samples per pixel.

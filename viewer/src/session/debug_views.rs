@@ -19,12 +19,12 @@ use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
 
 /// Handle of the debug view thread, which is started when first needed. Dropping it ends the thread.
+#[derive(Default)]
 pub(super) struct DebugViewThread {
     /// The thread; `None` until it is needed.
     thread: Option<NewestRequestThread<DebugViewRequest, Arc<DebugImage>>>,
     /// Number of samples that every pixel of the film had at the last call of [`DebugViewThread::image`]; 0 before.
     film_samples: Arc<AtomicU32>,
-    events: EventSender,
 }
 
 /// A request for images of a debug view.
@@ -38,27 +38,22 @@ pub(super) struct DebugViewRequest {
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
-    /// Creates the handle without starting the thread. The thread will send `RenderEvent::DebugImage` for new images,
-    /// and `RenderEvent::Problem` if an image cannot be computed.
-    pub(super) fn new(events: EventSender) -> Self {
-        Self {
-            thread: None,
-            film_samples: Arc::default(),
-            events,
-        }
-    }
-
     /// Requests a debug image in place of the previous request; `None` requests none. The previous image stays until
-    /// the new one is ready, but is dropped at once if the debug view changes.
+    /// the new one is ready, but is dropped at once if the debug view changes. The thread sends `RenderEvent::DebugImage` for
+    /// new images, and `RenderEvent::Problem` if an image cannot be computed.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started; then the previous request stays.
-    pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
+    pub(super) fn request(
+        &mut self,
+        request: Option<DebugViewRequest>,
+        events: &EventSender,
+    ) -> io::Result<()> {
         let thread = match (&mut self.thread, &request) {
             (None, None) => return Ok(()),
             (Some(thread), _) => thread,
             (place, Some(_)) => {
-                let (film_samples, events) = (self.film_samples.clone(), self.events.clone());
+                let (film_samples, events) = (self.film_samples.clone(), events.clone());
                 let work = move |request: &DebugViewRequest, work: &Work<_, _>| {
                     if let Err(error) = compute(request, work, &film_samples, &events) {
                         let name = request.debug_view.name();

@@ -87,7 +87,7 @@ impl DerivedImageThread {
                         work.put_if(Arc::new(image), |_| true);
                         RenderEvent::DebugImage
                     }
-                    Err(problem) => RenderEvent::Problem(problem.into()),
+                    Err(problem) => RenderEvent::Problem(problem),
                 });
                 work.wait(PAUSE_SHARE * begun.elapsed(), false);
             },
@@ -153,13 +153,7 @@ pub(super) fn error_map(
     request: &DerivedImageRequest,
     traced: &Aovs,
 ) -> DebugImage {
-    let DerivedImageRequest {
-        picture,
-        look,
-        samples,
-        is_at_compared_time,
-        ..
-    } = request;
+    let (picture, look, samples) = (&request.picture, request.look, request.samples);
     let difference = image.compare(
         Compared::Picture(picture, traced.alpha()),
         look.exposure_stops,
@@ -175,7 +169,7 @@ pub(super) fn error_map(
         legend: Legend {
             title: format!(
                 "FLIP, difference from {}",
-                image_label(image, *is_at_compared_time)
+                image_label(image, request.is_at_compared_time)
             ),
             bar: bar.collect(),
             ticks: ticks.map(|(place, text)| (place, text.to_owned())).to_vec(),

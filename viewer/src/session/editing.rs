@@ -11,8 +11,8 @@ use std::{collections::HashMap, sync::Arc};
 use glam::Vec3;
 use serde::Serialize;
 
-pub(crate) use self::numbers::range_refusal;
-use self::numbers::{STEP, rounded, stepped, with_unit};
+use self::numbers::{DIGITS, STEP, range_refusal, stepped};
+pub(crate) use self::numbers::{rounded, with_unit};
 
 use super::light_groups::{LightGroup, NUMBER, listed_part, listed_parts};
 use raysieve_scene::{
@@ -191,10 +191,10 @@ impl Editing {
     }
 
     /// Selects the next part (`forwards`) or the previous one, cyclically. Starts with the first part if none is
-    /// selected. Returns a message about the selection.
-    pub(super) fn choose(&mut self, seen: Seen<'_>, forwards: bool) -> String {
-        let parts = listed_parts(seen.scene);
-        let listed = self.selected.map(|part| listed_part(seen.scene, part));
+    /// selected.
+    pub(super) fn choose(&mut self, scene: &Scene, forwards: bool) {
+        let parts = listed_parts(scene);
+        let listed = self.selected.map(|part| listed_part(scene, part));
         let place = parts.iter().position(|info| Some(info.part) == listed);
         let place = match (place, forwards) {
             (None, _) => 0,
@@ -203,18 +203,15 @@ impl Editing {
         };
         self.selected = parts.get(place).map(|info| info.part);
         self.component = 0;
-        self.status(seen)
     }
 
-    /// Selects the next component of the selected part, cyclically, or a part if none is selected. Returns a message
-    /// about the selection.
-    pub(super) fn choose_component(&mut self, seen: Seen<'_>) -> String {
+    /// Selects the next component of the selected part, cyclically, or a part if none is selected.
+    pub(super) fn choose_component(&mut self, seen: Seen<'_>) {
         let Some(part) = self.selected else {
-            return self.choose(seen, true);
+            return self.choose(seen.scene, true);
         };
         let count = components(&self.properties(seen, part)).len();
         self.component = (self.component + 1) % count.max(1);
-        self.status(seen)
     }
 
     /// Returns the component that keys change; `None` if no part is selected.
@@ -239,7 +236,7 @@ impl Editing {
                 FieldValue::Number(stepped(number, &kind, steps))
             }
             (FieldValue::Color(mut color), _, Some(channel)) => {
-                color[channel] = rounded(color[channel] + STEP * steps);
+                color[channel] = rounded(color[channel] + STEP * steps, DIGITS);
                 FieldValue::Color(color)
             }
             (value, ..) => value,

@@ -1,12 +1,8 @@
 //! Events that the background threads of a session send to the window or page, and messages to the users.
 //!
-//! Messages name controls: a key with a keyboard, and a button or gesture on a touch screen. All viewers of a page receive
-//! the same messages, and some of them have no keyboard. A message therefore has a text for each kind of input.
+//! Messages name controls by key and button, because some viewers of a page have no keyboard.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use glam::Vec3;
 
@@ -21,9 +17,9 @@ use raysieve_scene::Scene;
 pub(crate) enum RenderEvent {
     /// A new frame is available from `Session::take_frame`.
     Frame,
-    Message(Message),
+    Message(String),
     /// A problem to display to the users, marked as an error.
-    Problem(Message),
+    Problem(String),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
     Pixel(Box<PixelInfo>),
@@ -97,67 +93,12 @@ impl EventSender {
         self.send(RenderEvent::Session(event));
     }
 
-    pub(super) fn message(&self, message: impl Into<Message>) {
+    pub(super) fn message(&self, message: impl Into<String>) {
         self.send(RenderEvent::Message(message.into()));
     }
 
     /// Displays a problem to the users, marked as an error.
-    pub(super) fn problem(&self, problem: impl Into<Message>) {
+    pub(super) fn problem(&self, problem: impl Into<String>) {
         self.send(RenderEvent::Problem(problem.into()));
-    }
-}
-
-/// A message to the users, with a text for each kind of input.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Message {
-    keyboard: String,
-    /// Text for users with a touch screen; `None` if it is the same.
-    touch: Option<String>,
-}
-
-impl Message {
-    /// Creates a message that names a control: by `keys` with a keyboard, and by `touch` on a touch screen.
-    pub(crate) fn naming(keys: &str, touch: &str, text: impl Fn(&str) -> String) -> Self {
-        Self::new(text(keys), Some(text(touch)))
-    }
-
-    fn new(keyboard: String, touch: Option<String>) -> Self {
-        let touch = touch.filter(|touch| *touch != keyboard);
-        Self { keyboard, touch }
-    }
-
-    /// Returns the message with both texts changed by `change`.
-    pub(crate) fn map(&self, change: impl Fn(&str) -> String) -> Self {
-        let touch = self.touch.as_deref().map(&change);
-        Self::new(change(&self.keyboard), touch)
-    }
-
-    pub(crate) fn for_keyboard(&self) -> &String {
-        &self.keyboard
-    }
-
-    /// Returns the text for users with a touch screen; `None` if it is the same as for a keyboard.
-    #[cfg(feature = "serve")]
-    pub(crate) fn for_touch(&self) -> Option<&str> {
-        self.touch.as_deref()
-    }
-}
-
-impl fmt::Display for Message {
-    /// Writes the text for users with a keyboard.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.keyboard)
-    }
-}
-
-impl From<String> for Message {
-    fn from(text: String) -> Self {
-        Self::new(text, None)
-    }
-}
-
-impl From<&str> for Message {
-    fn from(text: &str) -> Self {
-        Self::new(text.to_owned(), None)
     }
 }

@@ -7,13 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    thread,
 };
 
 use super::{
     events::{EventSender, RenderEvent, SessionEvent},
-    inspection_scene::InspectionScene,
     path_query::{InspectedPath, PathQuery, PixelInfo, QueryKind},
+    spawn,
 };
 use crate::Error;
 use raysieve::inspect::path_record::{End, Inspector, PathRecord};
@@ -23,35 +22,20 @@ const MAX_TRACED: u32 = 64;
 
 /// A tracer of requests on background threads. It traces at most one path at a time, to inspect it or to focus, and
 /// describes at most one pixel at a time.
+#[derive(Default)]
 pub(super) struct Inspection {
-    inspection_scene: Arc<InspectionScene>,
     /// Whether a path is being traced, to inspect it or to focus.
     busy: Arc<AtomicBool>,
     pixel_busy: Arc<AtomicBool>,
-    events: EventSender,
 }
 
 impl Inspection {
-    pub(super) fn new(inspection_scene: Arc<InspectionScene>, events: EventSender) -> Self {
-        Self {
-            inspection_scene,
-            busy: Arc::default(),
-            pixel_busy: Arc::default(),
-            events,
-        }
-    }
-
-    /// Replaces the scene in which later requests are traced. A running request continues in the previous scene.
-    pub(super) fn set_scene(&mut self, inspection_scene: Arc<InspectionScene>) {
-        self.inspection_scene = inspection_scene;
-    }
-
     /// Starts a thread that traces the request. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
     /// `SessionEvent::Focus`, or a message if there is none.
     ///
     /// Returns `false` and drops the request if an earlier one is still running. Descriptions of pixels and other
     /// requests do not block each other.
-    pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
+    pub(super) fn start(&self, query: PathQuery, events: EventSender) -> io::Result<bool> {
         let busy = match query.wanted {
             QueryKind::Pixel => &self.pixel_busy,
             QueryKind::Path | QueryKind::Focus => &self.busy,
@@ -59,15 +43,13 @@ impl Inspection {
         if busy.swap(true, Relaxed) {
             return Ok(false);
         }
-        let inspection_scene = self.inspection_scene.clone();
-        let (busy, events) = (Busy(busy.clone()), self.events.clone());
+        let busy = Busy(busy.clone());
         let work = move || {
-            let event = trace(&inspection_scene, &query);
+            let event = trace(query);
             drop(busy);
             events.send(event);
         };
-        let thread = thread::Builder::new().name("inspect".to_owned());
-        thread.spawn(work).map(|_| true)
+        spawn("inspect", work).map(|_| true)
     }
 }
 
@@ -81,9 +63,8 @@ impl Drop for Busy {
 }
 
 /// Executes a request. Returns the event to report; an error becomes a problem to display.
-fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
-    try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string().into()))
+fn trace(query: PathQuery) -> RenderEvent {
+    try_trace(query).unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
 }
 
 /// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a
@@ -91,26 +72,16 @@ fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEv
 ///
 /// # Errors
 /// If the scene cannot be prepared for tracing, or the pixel lies outside the picture.
-fn try_trace(
-    inspection_scene: &Arc<InspectionScene>,
-    query: &PathQuery,
-) -> Result<RenderEvent, Error> {
-    let PathQuery {
-        camera,
-        size,
-        pixel,
-        sample,
-        wanted,
-    } = *query;
-    let mut inspector =
-        Inspector::for_scene(inspection_scene.render_scene()?, &inspection_scene.scene);
-    inspector.set_camera(&camera, size);
-    if wanted == QueryKind::Pixel {
-        let info = pixel_info(&inspector, inspection_scene, query)?;
+fn try_trace(query: PathQuery) -> Result<RenderEvent, Error> {
+    let scene = &query.view.inspection_scene;
+    let mut inspector = Inspector::for_scene(scene.render_scene()?, &scene.scene);
+    inspector.set_camera(&query.view.camera, query.view.size);
+    if query.wanted == QueryKind::Pixel {
+        let info = pixel_info(&inspector, query)?;
         return Ok(RenderEvent::Pixel(Box::new(info)));
     }
-    let path_record = inspector.trace(pixel, sample)?;
-    if wanted == QueryKind::Focus {
+    let path_record = inspector.trace(query.pixel, query.sample)?;
+    if query.wanted == QueryKind::Focus {
         let hit = path_record
             .vertices
             .first()
@@ -121,20 +92,23 @@ fn try_trace(
         });
     }
     let segments = path_record.project(inspector.camera());
+    let end = match path_record.end {
+        End::Missed => "left the scene",
+        End::LastBounce => "the last bounce that max_bounces allows",
+        End::Absorbed => "absorbed by the surface",
+        End::Roulette => "at random, because it carried little light",
+    };
     Ok(RenderEvent::Path(Box::new(InspectedPath {
         path_record,
+        end,
         segments,
-        viewpoint: query.viewpoint(inspection_scene),
+        view: query.view,
     })))
 }
 
 /// Traces the first samples of a pixel again, at most [`MAX_TRACED`]. Returns the surface that the first one hits, and
 /// the error that their spread implies for all samples of the pixel.
-fn pixel_info(
-    inspector: &Inspector,
-    inspection_scene: &Arc<InspectionScene>,
-    query: &PathQuery,
-) -> Result<PixelInfo, Error> {
+fn pixel_info(inspector: &Inspector, query: PathQuery) -> Result<PixelInfo, Error> {
     let samples = query.sample + 1;
     let traced = samples.min(MAX_TRACED);
     let mut surface = String::new();
@@ -159,7 +133,7 @@ fn pixel_info(
         samples,
         error: Some(error).filter(|error| error.is_finite()),
         surface,
-        viewpoint: query.viewpoint(inspection_scene),
+        view: query.view,
     })
 }
 
@@ -180,14 +154,4 @@ fn surface_text(record: &PathRecord) -> String {
         name => format!("material {:?}", raysieve_scene::escaped(name)),
     };
     format!("{material}, {instance}primitive {}", hit.primitive)
-}
-
-/// Returns the reason why a path ended as text that needs no knowledge of rendering.
-pub(crate) fn end_text(end: End) -> &'static str {
-    match end {
-        End::Missed => "left the scene",
-        End::LastBounce => "the last bounce that max_bounces allows",
-        End::Absorbed => "absorbed by the surface",
-        End::Roulette => "at random, because it carried little light",
-    }
 }

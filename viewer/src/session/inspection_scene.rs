@@ -1,6 +1,8 @@
 //! A scene in which rays are traced on the CPU, for path inspection and debug views. It is prepared when first needed.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
+
+use serde::Serialize;
 
 use super::lock;
 use crate::Error;
@@ -48,13 +50,16 @@ impl InspectionScene {
     }
 }
 
-/// A view of a scene, whose first surfaces can be traced.
-#[derive(Clone)]
+/// A view of a scene, in which rays can be traced. A path or pixel is displayed while the session has the view in which it
+/// was traced; see `Session::is_at`.
+#[derive(Clone, Serialize)]
 pub(crate) struct SceneView {
+    #[serde(skip)]
     pub(super) inspection_scene: Arc<InspectionScene>,
+    #[serde(skip)]
     pub(super) camera: Camera,
     /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
+    pub(crate) size: (u32, u32),
 }
 
 impl SceneView {
@@ -83,16 +88,4 @@ impl SceneView {
     pub(crate) fn alpha(&self) -> Result<Vec<f32>, Error> {
         Ok(self.trace(&[])?.alpha().unwrap_or_default().to_vec())
     }
-}
-
-/// The scene, camera and picture size for which a path or pixel was traced. The result is displayed while the session
-/// has the same scene and camera; see `Session::is_at`.
-#[derive(Clone)]
-pub(crate) struct Viewpoint {
-    /// Width and height of the picture in pixels.
-    pub(crate) size: (u32, u32),
-    pub(super) camera: Camera,
-    /// Scene that was traced. The reference is weak, so that a displayed result does not keep a replaced scene in
-    /// memory.
-    pub(super) inspection_scene: Weak<InspectionScene>,
 }

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use raysieve_scene::{NumberKind, Part, Scene};
 use serde::Serialize;
+
+use raysieve_scene::{NumberKind, Part, Scene};
 
 /// Identifier of the property that selects one of many lights.
 pub(super) const NUMBER: &str = "light_number";
@@ -52,12 +53,12 @@ impl LightGroup {
     pub(super) fn numbers(&self) -> NumberKind {
         let count = self.lights.len() as f32;
         NumberKind {
-            unit: "",
             min: 1.0,
             max: count,
             slider: (1.0, count),
-            is_logarithmic: false,
             is_whole: true,
+            unit: "",
+            is_logarithmic: false,
             names: &[],
         }
     }

@@ -15,7 +15,6 @@ use std::{
         Arc,
         mpsc::{self, Receiver, RecvError, RecvTimeoutError, Sender},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -25,8 +24,11 @@ use notify_debouncer_mini::{
 };
 
 use self::poses::read_file;
-pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
-use super::events::{EventSender, LoadReason, Loaded, SessionEvent};
+pub(super) use self::poses::{FRAME_RATE, PoseRequest};
+use super::{
+    events::{EventSender, LoadReason, Loaded, SessionEvent},
+    spawn,
+};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
@@ -107,8 +109,7 @@ impl Loader {
             watched: BTreeSet::new(),
             events,
         };
-        let thread = thread::Builder::new().name("load".to_owned());
-        thread.spawn(move || state.run(&requests))?;
+        spawn("load", move || state.run(&requests))?;
         Ok(Self(sender))
     }
 
@@ -181,7 +182,7 @@ impl LoaderState {
                 };
                 match next {
                     LoadRequest::CheckFiles => {
-                        if self.have_files_changed() || self.have_unopened_files_changed() {
+                        if have_changed(&self.files) || self.unopened_change().is_some() {
                             request = LoadRequest::CheckFiles;
                         }
                     }
@@ -242,17 +243,6 @@ impl LoaderState {
         Ok((Box::new(renderer), trees))
     }
 
-    /// Returns whether a file of the displayed scene has changed since it was read.
-    fn have_files_changed(&self) -> bool {
-        self.files.iter().any(SceneFile::has_changed)
-    }
-
-    /// Returns whether a file of the scene that could not be opened has changed since it was read.
-    fn have_unopened_files_changed(&self) -> bool {
-        let mut files = self.unopened.iter().flat_map(|(_, files)| files);
-        files.any(SceneFile::has_changed)
-    }
-
     /// Watches folders that have come back, and loads scenes again whose files have changed.
     fn check_files(&mut self) {
         self.follow_folders();
@@ -269,15 +259,19 @@ impl LoaderState {
     /// Loads the displayed scene again if one of its files has changed, and opens again the scene that could not be
     /// opened if one of its files has.
     fn load_changed(&mut self) {
-        if self.have_files_changed() {
+        if have_changed(&self.files) {
             let path = self.read.path.clone();
             self.load(&path, LoadReason::Changed);
         }
-        if self.have_unopened_files_changed()
-            && let Some((path, _)) = self.unopened.clone()
-        {
+        if let Some(path) = self.unopened_change() {
             self.load(&path, LoadReason::Opened);
         }
+    }
+
+    /// Returns the path of the scene that could not be opened, if one of its files has changed since it was read.
+    fn unopened_change(&self) -> Option<PathBuf> {
+        let (path, files) = self.unopened.as_ref()?;
+        have_changed(files).then(|| path.clone())
     }
 
     /// Prepares a renderer for an edited scene, and sends both or a message with the error.
@@ -444,6 +438,11 @@ impl LoaderState {
         }
         (self.wanted, self.watched) = (wanted, watched);
     }
+}
+
+/// Returns whether one of the files has changed since it was read.
+fn have_changed(files: &[SceneFile]) -> bool {
+    files.iter().any(SceneFile::has_changed)
 }
 
 /// Returns the choices among what its file offers that show this scene. It was opened with the choices `first`.

@@ -3,11 +3,10 @@
 use std::{
     io,
     sync::{Arc, Condvar, Mutex, PoisonError},
-    thread,
     time::Duration,
 };
 
-use super::lock;
+use super::{lock, spawn};
 
 /// Handle of a thread that turns requests of type `R` into results of type `T`. Dropping it ends the thread after the
 /// current step of its work.
@@ -63,13 +62,11 @@ impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R
             shared: shared.clone(),
             number: 0,
         };
-        thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                while let Some(request) = current.next() {
-                    work(&request, &current);
-                }
-            })?;
+        spawn(name, move || {
+            while let Some(request) = current.next() {
+                work(&request, &current);
+            }
+        })?;
         Ok(Self { shared })
     }
 

@@ -61,12 +61,6 @@ impl Orbit {
         self.current == self.home
     }
 
-    /// Returns whether the field of view or the aperture of the current camera differs from that of the scene's.
-    /// Movements of the camera change neither.
-    pub(super) fn has_edited_lens(&self) -> bool {
-        !have_same_lens(&self.current, &self.home)
-    }
-
     /// Replaces the scene's camera and requested picture size after a reload. If the current camera equals the old
     /// scene camera, it becomes the new one. Otherwise it keeps its position, and takes over a changed projection or
     /// lens, and what users cannot change.
@@ -168,15 +162,10 @@ impl Orbit {
             Projection::Orthographic { .. } => std::f32::consts::FRAC_PI_2,
         };
         // Swapping camera and target reuses `turn`, which turns the camera about the target.
-        self.swap_position_and_target();
+        let swap = |camera: &mut Camera| mem::swap(&mut camera.origin, &mut camera.target);
+        swap(&mut self.current);
         self.turn(right * seen, down * seen);
-        self.swap_position_and_target();
-    }
-
-    /// Swaps the current camera's position and target.
-    fn swap_position_and_target(&mut self) {
-        let Camera { origin, target, .. } = &mut self.current;
-        mem::swap(origin, target);
+        swap(&mut self.current);
     }
 
     /// Focuses the current camera on a point in world space, and returns the point's distance along the view direction

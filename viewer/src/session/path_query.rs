@@ -1,16 +1,13 @@
 //! Requests to trace paths of single pixels, and their results.
 
-use std::sync::Arc;
+use serde::Serialize;
 
-use super::inspection_scene::{InspectionScene, Viewpoint};
+use super::inspection_scene::SceneView;
 use raysieve::inspect::path_record::{PathRecord, PathSegment};
-use raysieve_scene::Camera;
 
 /// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
 pub(crate) struct PathQuery {
-    pub(super) camera: Camera,
-    /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
+    pub(super) view: SceneView,
     /// Column and row of the pixel, from 0 at the upper left.
     pub(super) pixel: (u32, u32),
     /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
@@ -40,26 +37,18 @@ pub(crate) struct PixelInfo {
     pub(crate) error: Option<f64>,
     /// Material, instance and primitive that the first sample hits first, as text; or that it hits only the background.
     pub(crate) surface: String,
-    /// Scene, camera and picture size of the pixel.
-    pub(crate) viewpoint: Viewpoint,
-}
-
-impl PathQuery {
-    /// Returns the viewpoint of the result, if the request is traced in this scene.
-    pub(super) fn viewpoint(&self, inspection_scene: &Arc<InspectionScene>) -> Viewpoint {
-        Viewpoint {
-            size: self.size,
-            camera: self.camera,
-            inspection_scene: Arc::downgrade(inspection_scene),
-        }
-    }
+    pub(crate) view: SceneView,
 }
 
 /// A traced path and its projection into the picture in which it was requested.
+#[derive(Serialize)]
 pub(crate) struct InspectedPath {
     pub(crate) path_record: PathRecord,
+    /// Reason why the path ended, as text that needs no knowledge of rendering.
+    pub(crate) end: &'static str,
     /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
     pub(crate) segments: Vec<PathSegment>,
-    /// Scene, camera and picture size for which the path was traced.
-    pub(crate) viewpoint: Viewpoint,
+    /// View in which the path was traced.
+    #[serde(flatten)]
+    pub(crate) view: SceneView,
 }

@@ -9,7 +9,7 @@ mod region;
 use std::{
     io,
     sync::{Arc, mpsc},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,7 @@ use super::{
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
     requested_film::FilmRequest,
+    spawn,
 };
 use crate::Error;
 use raysieve::{
@@ -104,45 +105,43 @@ impl RenderThread {
         let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
         let latest = LatestFrame::default();
         let slot = latest.clone();
-        let thread = thread::Builder::new()
-            .name("render".to_owned())
-            .spawn(move || {
-                let publisher = FramePublisher::new(slot, events, interval);
-                let Ok(mut renderer) = handed_over.recv() else {
-                    return Err(thread_error("nothing to render"));
-                };
-                renderer.keep_for_previews();
-                let may_use_cpu = renderer.has_automatic_backend();
-                let stats = renderer.stats();
-                let work = RenderThreadState {
-                    renderer,
-                    inspection_scene,
-                    stats,
-                    recorder: Recorder::default(),
-                    pictures: ImagePool::default(),
-                    previews: ImagePool::default(),
-                    samples,
-                    commands: received,
-                    publisher,
-                    interval,
-                    paused: false,
-                    counts: false,
-                    done: false,
-                    speed: 0.0,
-                    preview_of: None,
-                    moved: Instant::now(),
-                    denoises,
-                    preview_time: Duration::ZERO,
-                    wants_comparison: false,
-                    comparison: None,
-                    kept_preview: None,
-                    films: Vec::new(),
-                    region: RegionRender::default(),
-                    noise: NoiseHistory::default(),
-                    may_use_cpu,
-                };
-                Ok(work.run())
-            });
+        let thread = spawn("render", move || {
+            let publisher = FramePublisher::new(slot, events, interval);
+            let Ok(mut renderer) = handed_over.recv() else {
+                return Err(thread_error("nothing to render"));
+            };
+            renderer.keep_for_previews();
+            let may_use_cpu = renderer.has_automatic_backend();
+            let stats = renderer.stats();
+            let work = RenderThreadState {
+                renderer,
+                inspection_scene,
+                stats,
+                recorder: Recorder::default(),
+                pictures: ImagePool::default(),
+                previews: ImagePool::default(),
+                samples,
+                commands: received,
+                publisher,
+                interval,
+                paused: false,
+                counts: false,
+                done: false,
+                speed: 0.0,
+                preview_of: None,
+                moved: Instant::now(),
+                denoises,
+                preview_time: Duration::ZERO,
+                wants_comparison: false,
+                comparison: None,
+                kept_preview: None,
+                films: Vec::new(),
+                region: RegionRender::default(),
+                noise: NoiseHistory::default(),
+                may_use_cpu,
+            };
+            Ok(work.run())
+        });
         match thread {
             Ok(thread) => {
                 // The thread waits for it.

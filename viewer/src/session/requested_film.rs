@@ -51,10 +51,8 @@ impl RequestedFilm {
     /// # Errors
     /// If the render has ended, or the file cannot be written.
     pub(crate) fn write(self, path: &Path) -> Result<(), Error> {
-        let copy = self.0.recv().map_err(|_| Error::Write {
-            path: path.to_owned(),
-            problem: "not saved: the render has ended".to_owned(),
-        })?;
+        let copy = self.0.recv();
+        let copy = copy.map_err(|_| Error::not_saved(path, "the render has ended"))?;
         let mut aovs = copy.view.trace(&LAYERS)?;
         aovs.set_preview(copy.preview);
         match copy.region {

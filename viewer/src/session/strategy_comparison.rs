@@ -203,11 +203,8 @@ const ERROR: f64 = 0.05;
 /// is nothing to compare with.
 pub(super) fn compare(measured: &[(Method, Vec<Turn>)]) -> Vec<StrategyComparison> {
     let off = Method::Compact(Strategy::Off);
-    let turns_of = |wanted: Method| {
-        let found = measured.iter().find(|(method, _)| *method == wanted);
-        found.map_or(&[][..], |(_, turns)| turns)
-    };
-    let base = turns_of(off);
+    let base = measured.iter().find(|(method, _)| *method == off);
+    let base = base.map_or(&[][..], |(_, turns)| turns);
     let compared = measured.len().saturating_sub(1).max(1) as f64;
     let error = ERROR / compared;
     let base_bounces = bounces_of(base);

@@ -20,10 +20,10 @@ use raysieve::{
 };
 
 /// Handle of the thread that traces alpha, which is started when first needed. Dropping it ends the thread.
+#[derive(Default)]
 pub(super) struct AlphaThread {
     /// The thread; `None` until it is needed.
     thread: Option<NewestRequestThread<SceneView, Arc<AlphaMask>>>,
-    events: EventSender,
 }
 
 /// The alpha of a view, perhaps in a lower resolution than the picture.
@@ -54,25 +54,22 @@ const FINE_PIXELS: f64 = 1_048_576.0;
 const STILL: Duration = Duration::from_millis(300);
 
 impl AlphaThread {
-    /// Creates the handle without starting the thread. The thread will send `RenderEvent::DebugImage` for each new mask,
-    /// and `RenderEvent::Problem` if tracing fails.
-    pub(super) fn new(events: EventSender) -> Self {
-        Self {
-            thread: None,
-            events,
-        }
-    }
-
     /// Requests the alpha of a view, and starts the thread if necessary. Does nothing if the view was the last one
     /// requested. `None`, for a background that is not transparent, ends the thread and drops its mask.
-    pub(super) fn request(&mut self, request: Option<SceneView>) -> io::Result<()> {
+    ///
+    /// The thread sends `RenderEvent::DebugImage` for each new mask, and `RenderEvent::Problem` if tracing fails.
+    pub(super) fn request(
+        &mut self,
+        request: Option<SceneView>,
+        events: &EventSender,
+    ) -> io::Result<()> {
         let Some(request) = request else {
             self.thread = None;
             return Ok(());
         };
         let thread = match &mut self.thread {
             Some(thread) => thread,
-            place => place.insert(start(self.events.clone())?),
+            place => place.insert(start(events.clone())?),
         };
         if !thread.has_requested(|last| last.is_same(&request)) {
             thread.request(Some(request));
@@ -89,7 +86,7 @@ impl AlphaThread {
     }
 }
 
-/// Starts the thread that traces the alpha of the newest request; see [`AlphaThread::new`].
+/// Starts the thread that traces the alpha of the newest request.
 fn start(events: EventSender) -> io::Result<NewestRequestThread<SceneView, Arc<AlphaMask>>> {
     let pool = tone_mapping_pool().map_err(io::Error::other)?;
     NewestRequestThread::start("alpha", move |request, work| {

@@ -133,7 +133,9 @@ impl Layout {
                     beside >= MIN_SCALE * above
                 });
                 if let Some(room) = fitting {
-                    let panel = room.panel.max(whole.width - shown_width(picture, whole));
+                    // The panel takes what the picture leaves free.
+                    let shown = Fitted::new(picture, whole, Zoom::default()).area.width;
+                    let panel = room.panel.max(whole.width - shown);
                     let width = whole.width - panel;
                     return Self {
                         picture: whole.columns(0, width),
@@ -160,11 +162,6 @@ impl Layout {
             figures: Some((whole.rows(height, strip), detail)),
         }
     }
-}
-
-/// Returns the width of a picture that is fitted into a window without figures, so that a panel can take the rest.
-fn shown_width(picture: (u32, u32), window: Area) -> i32 {
-    Fitted::new(picture, window, Zoom::default()).area.width
 }
 
 /// Minimum height in logical pixels of a new window with a panel beside the picture, unless the monitor is smaller. All

@@ -31,7 +31,6 @@ pub(super) struct Messages {
 
 struct Message {
     text: String,
-    kind: MessageKind,
     /// Time at which the message disappears by itself, unless the window is hidden before.
     until: Instant,
 }
@@ -43,8 +42,6 @@ pub(super) enum MessageKind {
     /// A problem, which is marked as an error, displayed longer, and not replaced by other messages. It is also printed
     /// to standard error.
     Problem,
-    /// A note about the inspected path, which is removed when the user hides the path.
-    PathNote,
 }
 
 /// A line with its color, which is displayed with the messages as long as the window passes it to [`Messages::show`].
@@ -73,11 +70,10 @@ impl Messages {
         let length = text.chars().count().try_into().unwrap_or(u32::MAX);
         let shortest = match kind {
             MessageKind::Problem => PROBLEM_TIME,
-            _ => MESSAGE_TIME,
+            MessageKind::Note => MESSAGE_TIME,
         };
         let begin = self.hidden.unwrap_or(now);
         let message = Message {
-            kind,
             until: begin + shortest.max(CHARACTER_TIME.saturating_mul(length)),
             text,
         };
@@ -87,7 +83,7 @@ impl Messages {
                 report(&lines.join("\n"));
                 add_problem(&mut self.problems, message, |problem| &problem.text);
             }
-            _ => self.note = Some(message),
+            MessageKind::Note => self.note = Some(message),
         }
     }
 
@@ -131,11 +127,6 @@ impl Messages {
         let had_problem = !self.problems.is_empty();
         self.problems.clear();
         had_note || had_problem
-    }
-
-    /// Removes the note if it is about the inspected path.
-    pub(super) fn close_path_note(&mut self) {
-        self.note.take_if(|note| note.kind == MessageKind::PathNote);
     }
 
     /// Displays the problems, the note and further lines at the lower edge of `region`, or at its upper edge if

@@ -336,12 +336,7 @@ mod tests {
 
     #[test]
     fn an_image_keeps_at_least_the_displayed_pixels() {
-        let area = |width, height| Area {
-            x: 0,
-            y: 0,
-            width,
-            height,
-        };
+        let area = |width, height| Area::of((width, height));
         assert_eq!(reduction((512, 512), area(512, 512), 8192), 1);
         assert_eq!(reduction((1023, 1023), area(512, 512), 8192), 1);
         assert_eq!(reduction((4096, 2048), area(1000, 500), 8192), 4);

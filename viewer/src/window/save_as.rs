@@ -50,15 +50,23 @@ pub(super) enum Choice {
 
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog {
-    pub(super) purpose: Purpose,
     proposed: String,
     answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
 }
 
 impl Dialog {
-    /// Creates a dialog that proposes a name to save to, in the folder of the scene's file. Some systems require that this
-    /// is called on the main thread.
-    pub(super) fn to_save(scene: &Path, proposed: &str, parent: &Window) -> Self {
+    /// Creates a dialog for a file in the folder of the scene's file. It proposes a name to save to. Some systems require
+    /// that this is called on the main thread.
+    pub(super) fn new(purpose: Purpose, scene: &Path, proposed: String, parent: &Window) -> Self {
+        notice_failures();
+        let dialog = AsyncFileDialog::new()
+            .set_directory(fs::canonicalize(folder_of(scene)).unwrap_or_default())
+            .set_parent(parent);
+        if purpose == Purpose::Open {
+            let dialog = dialog.set_title("Open a scene, a model, or an image to compare with");
+            let answer = Box::pin(dialog.pick_file());
+            return Self { proposed, answer };
+        }
         let (kinds, endings): (_, &[_]) = match Scene::foreign_format(scene) {
             None => (", scene (.ron)", &["png", "exr", "ron", "csv", "json"]),
             Some(_) => ("", &["png", "exr", "csv", "json"]),
@@ -66,27 +74,12 @@ impl Dialog {
         // The dialog does not tell which filter was selected, so several would seem to select the format.
         let filter =
             format!("Picture (.png), light with all layers (.exr){kinds} or figures (.csv, .json)");
-        let title = format!("Save as {}", offered_endings(scene));
-        let dialog = dialog(scene, &title, parent)
-            .set_file_name(proposed)
+        let dialog = dialog
+            .set_title(format!("Save as {}", offered_endings(scene)))
+            .set_file_name(&proposed)
             .add_filter(filter, endings);
-        Self {
-            purpose: Purpose::Save,
-            proposed: proposed.to_owned(),
-            answer: Box::pin(dialog.save_file()),
-        }
-    }
-
-    /// Creates a dialog for a file to open, in the folder of the scene's file. Some systems require that this is called on
-    /// the main thread.
-    pub(super) fn to_open(scene: &Path, parent: &Window) -> Self {
-        let title = "Open a scene, a model, or an image to compare with";
-        let name = scene.file_name().unwrap_or(scene.as_os_str());
-        Self {
-            purpose: Purpose::Open,
-            proposed: name.to_string_lossy().into_owned(),
-            answer: Box::pin(dialog(scene, title, parent).pick_file()),
-        }
+        let answer = Box::pin(dialog.save_file());
+        Self { proposed, answer }
     }
 
     /// Waits until the user has chosen a path or cancelled the dialog, and blocks the thread meanwhile. Returns
@@ -99,14 +92,6 @@ impl Dialog {
             None => Choice::Cancelled,
         }
     }
-}
-
-fn dialog(scene: &Path, title: &str, parent: &Window) -> AsyncFileDialog {
-    notice_failures();
-    AsyncFileDialog::new()
-        .set_title(title)
-        .set_directory(fs::canonicalize(folder_of(scene)).unwrap_or_default())
-        .set_parent(parent)
 }
 
 /// What a dialog proposes to save.
@@ -151,11 +136,10 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
     let path = path.with_extension("png");
     match path.exists() {
         false => Ok(path),
-        true => Err(Error::Write {
-            path,
-            problem: "not saved: the file exists; to replace it, save with the ending .png"
-                .to_owned(),
-        }),
+        true => {
+            let why = "the file exists; to replace it, save with the ending .png";
+            Err(Error::not_saved(path, why))
+        }
     }
 }
 
@@ -165,10 +149,6 @@ pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
 /// If the name has another ending than `.png`, `.exr`, `.ron`, `.csv` and `.json`, or the folder cannot be written. Also if the scene is
 /// to be saved, and cannot be written or names other files relative to another folder.
 pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> {
-    let refused = |problem: String| Error::Write {
-        path: path.to_owned(),
-        problem: format!("not saved: {problem}"),
-    };
     let own = scene.path();
     let is_scene = path
         .extension()
@@ -177,16 +157,14 @@ pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> 
         scene.check_target(path)?;
         let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
         if scene.names_files() && folder(path) != folder(own) {
-            return Err(refused(format!(
-                "the scene names other files relative to its folder; save it in {}",
-                folder_of(own).display()
-            )));
+            let folder = folder_of(own).display();
+            let why =
+                format!("the scene names other files relative to its folder; save it in {folder}");
+            return Err(Error::not_saved(path, why));
         }
     } else if PictureFormat::of(path).is_none() && FigureFormat::of(path).is_none() {
-        return Err(refused(format!(
-            "expected a name that ends in {}",
-            offered_endings(own)
-        )));
+        let why = format!("expected a name that ends in {}", offered_endings(own));
+        return Err(Error::not_saved(path, why));
     }
     Ok(check_place(path)?)
 }

@@ -26,6 +26,8 @@ pub(super) struct Screen {
     /// Shapes of the last pass of the widgets, and changes of textures since the last redraw.
     shapes: Vec<egui::epaint::ClippedShape>,
     textures: TexturesDelta,
+    /// Fonts of the system for characters that the embedded font lacks.
+    fallback: Fallback,
     /// Width and height of the window's content in physical pixels; never 0.
     pub(super) size: (u32, u32),
     /// Whether other windows cover the window completely.
@@ -111,6 +113,7 @@ impl Screen {
             window,
             shapes: Vec::new(),
             textures: TexturesDelta::default(),
+            fallback: Fallback::default(),
             size,
             is_occluded: false,
             interval: if renders_on_cpu {
@@ -128,13 +131,12 @@ impl Screen {
         self.widgets.egui_ctx()
     }
 
-    /// Passes an event of the window to the widgets. Returns whether a widget alone reacts to it.
-    pub(super) fn pass_to_widgets(&mut self, event: &WindowEvent) -> bool {
+    /// Passes an event of the window to the widgets.
+    pub(super) fn pass_to_widgets(&mut self, event: &WindowEvent) {
         let response = self.widgets.on_window_event(&self.window, event);
         if response.repaint && !matches!(event, WindowEvent::RedrawRequested) {
             self.refresh_soon();
         }
-        response.consumed
     }
 
     /// Handles an event of assistive technologies, such as a screen reader.
@@ -162,18 +164,14 @@ impl Screen {
         let output = context.run_ui(input, |ui| add_widgets(ui, painter));
         (self.widgets).handle_platform_output(&self.window, output.platform_output);
         self.shapes = output.shapes;
+        if self.fallback.add_missing(&context, &self.shapes) {
+            self.refresh_soon();
+        }
         self.textures.append(output.textures_delta);
         let viewport = output.viewport_output.get(&ViewportId::ROOT);
         let delay = viewport.map_or(Duration::MAX, |viewport| viewport.repaint_delay);
         if let Some(due) = Instant::now().checked_add(delay) {
             self.refresh_at(due.max(self.drawn + INTERVAL));
-        }
-    }
-
-    /// Adds fonts of the system for displayed characters that other fonts lack, and requests a redraw if there are any.
-    pub(super) fn add_missing_fonts(&mut self, fallback: &mut Fallback) {
-        if fallback.add_missing(self.widgets.egui_ctx(), &self.shapes) {
-            self.refresh_soon();
         }
     }
 

@@ -4,12 +4,12 @@ use std::{collections::HashSet, sync::Arc};
 
 use egui::{
     Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Shape, Stroke,
-    TextStyle, Theme, Visuals, epaint::ClippedShape,
+    Theme, Visuals, epaint::ClippedShape,
 };
 
 use crate::{
     fonts,
-    overlay::colors::{ACCENT, BRIGHT, Color, DIM, PANEL, PLAIN, WARNING},
+    overlay::colors::{ACCENT, BRIGHT, Color, DIM, PANEL, PLAIN},
 };
 
 /// Size of text in pixels at scale 1, at which a character is 7 pixels wide, as in the figures.
@@ -33,15 +33,9 @@ pub(super) fn context() -> Context {
     });
     context.all_styles_mut(|style| {
         let id = FontId::new(TEXT_SIZE, FontFamily::Monospace);
-        style.text_styles = [
-            TextStyle::Small,
-            TextStyle::Body,
-            TextStyle::Monospace,
-            TextStyle::Button,
-            TextStyle::Heading,
-        ]
-        .map(|text| (text, id.clone()))
-        .into();
+        for font in style.text_styles.values_mut() {
+            *font = id.clone();
+        }
         style.animation_time = 0.0;
         style.scroll_animation = egui::style::ScrollAnimation::none();
         style.interaction.selectable_labels = false;
@@ -59,13 +53,9 @@ pub(super) fn context() -> Context {
 
 fn visuals() -> Visuals {
     let mut visuals = Visuals::dark();
-    let panel = color(PANEL);
     visuals.override_text_color = Some(color(PLAIN));
     visuals.weak_text_color = Some(color(DIM));
-    visuals.warn_fg_color = color(WARNING);
-    visuals.error_fg_color = color(WARNING);
-    visuals.window_fill = panel;
-    visuals.panel_fill = panel;
+    visuals.window_fill = color(PANEL);
     visuals.window_corner_radius = CornerRadius::same(6);
     visuals.menu_corner_radius = CornerRadius::same(6);
     visuals.window_stroke = Stroke::new(1.0, Color32::from_rgb(62, 68, 80));

@@ -42,8 +42,8 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, Change, Continuity, DisplayFrame, InspectedPath, Message, PixelInfo,
-        Session, State,
+        self, Action, Alpha, Change, Continuity, DisplayFrame, InspectedPath, PixelInfo, Session,
+        State,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -77,7 +77,7 @@ pub(super) struct View {
     /// Drag of the picture in progress, and the relation of its next movement to the last one; `None` if there is none.
     drag: Option<(Drag, Continuity)>,
     /// Displayed part of the picture.
-    zoom: Zoom,
+    pub(super) zoom: Zoom,
     describes_pixel: bool,
     /// Pixel under the pointer, by column and row; `None` outside the picture.
     pointed: Option<(u32, u32)>,
@@ -113,8 +113,6 @@ pub(super) enum Request {
     Typed(Option<std::path::PathBuf>),
     /// Answers the question about unsaved changes.
     Answer(Answer),
-    /// Displays that the session has changed.
-    Update,
 }
 
 /// Fraction of the height of the figures' panel that the editor takes at most, if figures need the rest.
@@ -175,28 +173,16 @@ impl View {
     /// message about it if there is one.
     pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
-        self.messages.close_path_note();
-        if let Some(message) = message {
-            self.say(message, MessageKind::PathNote);
-        }
-    }
-
-    /// Removes the inspected path and the message about it. Returns whether there was a path.
-    pub(super) fn hide_path(&mut self) -> bool {
-        let is_shown = self.path.take().is_some();
-        if is_shown {
-            self.messages.close_path_note();
-        }
-        is_shown
+        message.into_iter().for_each(|message| self.note(message));
     }
 
     /// Requests the path of the last sample of a pixel, or hides that pixel's path if it is already displayed.
     fn inspect(&mut self, session: &Session, pixel: (u32, u32)) {
         let is_shown = self.path.as_ref().is_some_and(|path| {
-            path.viewpoint.size == session.size && pixel == path.path_record.pixel.into()
+            path.view.size == session.size && pixel == path.path_record.pixel.into()
         });
         if is_shown {
-            self.hide_path();
+            self.path = None;
         } else {
             session.inspect(pixel);
         }
@@ -216,12 +202,11 @@ impl View {
     /// Renders only the region between two pixels, or the whole picture if they are equal.
     fn render_region(&mut self, session: &mut Session, (from, to): Corners) {
         self.end_selection();
-        let message = if from == to {
-            session.act(Change::WholePicture)
+        if from == to {
+            session.act(Change::WholePicture);
         } else {
-            session.set_region(from, to)
-        };
-        self.say_any(message);
+            session.set_region(from, to);
+        }
     }
 
     /// Describes the pixel under the pointer from now on, or no longer.
@@ -263,7 +248,7 @@ impl View {
 
     /// Removes the inspected path or, without one, the messages. Returns whether there was one.
     pub(super) fn close_path_or_messages(&mut self) -> bool {
-        self.hide_path() || self.messages.close()
+        self.path.take().is_some() || self.messages.close()
     }
 
     pub(super) fn end_selection(&mut self) -> bool {
@@ -274,13 +259,6 @@ impl View {
     /// Removes the first hints. Returns whether they were displayed.
     pub(super) fn hide_hints(&mut self) -> bool {
         std::mem::take(&mut self.has_hints)
-    }
-
-    /// Removes the messages whose display time is over at `now`. Their time stands still if the window is not visible.
-    /// Returns whether a message was removed, so that a redraw is required.
-    pub(super) fn update_messages(&mut self, is_visible: bool, now: Instant) -> bool {
-        self.messages.set_visible(is_visible, now);
-        self.messages.expire(now)
     }
 
     /// Displays the figures in the next place, and displays a message about it.
@@ -319,10 +297,6 @@ impl View {
         monitor_scale.max(scale_for(size.0, size.1)) * self.settings.text_scale
     }
 
-    pub(super) fn show_whole_picture(&mut self) {
-        self.zoom = Zoom::default();
-    }
-
     /// Compares the picture side by side with an image, or ends the comparison.
     pub(super) fn switch_wipe(&mut self, image: &Arc<ComparisonImage>) {
         self.wipe = match self.wipe {
@@ -336,27 +310,16 @@ impl View {
         self.wipe = Some(Wipe::new(image.clone()));
     }
 
-    /// Displays a message for some seconds; see [`Messages::add`].
-    fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
-        let text = message.into().for_keyboard().clone();
-        self.messages.add(text, kind, Instant::now());
+    /// Displays a note for some seconds.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        (self.messages).add(note.into(), MessageKind::Note, Instant::now());
     }
 
-    /// Displays a note.
-    pub(super) fn note(&mut self, note: impl Into<Message>) {
-        self.say(note, MessageKind::Note);
-    }
-
-    /// Displays a note if there is one.
-    pub(super) fn say_any(&mut self, note: Option<Message>) {
-        note.into_iter().for_each(|note| self.note(note));
-    }
-
-    /// Displays a problem, marked as an error.
-    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
+    /// Displays a problem for some seconds, marked as an error.
+    pub(super) fn say_problem(&mut self, problem: impl Into<String>) {
         // The problem may be the answer about a pixel.
         self.asked = None;
-        self.say(problem, MessageKind::Problem);
+        (self.messages).add(problem.into(), MessageKind::Problem, Instant::now());
     }
 
     /// Adds all widgets of the window, whose content has `size` physical pixels. Returns what the user asks for. Removes
@@ -374,9 +337,8 @@ impl View {
             self.figures.forget();
             self.legend.forget();
         }
-        self.path.take_if(|path| !session.is_at(&path.viewpoint));
-        self.pixel_info
-            .take_if(|info| !session.is_at(&info.viewpoint));
+        self.path.take_if(|path| !session.is_at(&path.view));
+        self.pixel_info.take_if(|info| !session.is_at(&info.view));
         let whole = Area::of(size);
         let bar = self.show_time_bar(ui, whole, session);
         let Some(frame) = &self.frame else {
@@ -453,15 +415,12 @@ impl View {
         });
         let requests = &mut self.requests;
         let mut act = |action| requests.push(Request::Act(action));
-        let (has_changed, height) = panels::framed(ui, "editor", region, |ui| {
-            self.editor.show(ui, session, &mut act)
+        let height = panels::framed(ui, "editor", region, |ui| {
+            self.editor.show(ui, session, &mut act);
         });
         if height != self.editor_height {
             self.editor_height = height;
             ui.request_repaint();
-        }
-        if has_changed {
-            self.requests.push(Request::Update);
         }
     }
 }

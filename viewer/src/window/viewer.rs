@@ -2,7 +2,6 @@
 
 mod keyboard;
 mod saving;
-mod unsaved;
 
 use std::{
     io::{self, Write},
@@ -27,16 +26,14 @@ use super::{
     save_as::Proposal,
     screen::Screen,
     settings::Settings,
-    theme::Fallback,
-    title::title,
     view::{Request, TIME_BAR_HEIGHT, View},
 };
 use crate::{
     Error,
     error::report,
-    overlay::{self, Detail, FigureFormat},
+    overlay::{self, Detail, FigureFormat, fitted::Zoom, format},
     session::{
-        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, PixelInfo,
+        self, Action, Animation, Change, DisplayFrame, Ended, InspectedPath, Motion, PixelInfo,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
     },
 };
@@ -57,16 +54,12 @@ pub(super) struct Viewer {
     session: Session,
     wake: EventLoopProxy<Wake>,
     keyboard: Keyboard,
-    /// Fonts of the system for characters that the embedded font lacks.
-    fallback: Fallback,
     /// Whether the user has quit, so that the event loop must end.
     pub(super) quits: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
-    /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
-    saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
     /// Why the window closes although the user has not closed it; `None` while it is open, or if the user closes it.
@@ -111,11 +104,9 @@ impl Viewer {
             |monitor| {
                 settings.size.unwrap_or_else(|| {
                     let panel = overlay::panel_width(Detail::Full, 1.0);
-                    let has_bar = scene.timeline.is_some();
-                    let bar = if has_bar {
-                        f64::from(TIME_BAR_HEIGHT)
-                    } else {
-                        0.0
+                    let bar = match scene.timeline {
+                        Some(_) => f64::from(TIME_BAR_HEIGHT),
+                        None => 0.0,
                     };
                     let monitor = monitor.map(|(width, height)| (width, height - bar));
                     let (width, height) =
@@ -152,11 +143,9 @@ impl Viewer {
             view,
             wake,
             keyboard: Keyboard::default(),
-            fallback: Fallback::default(),
             quits: false,
             title_time: None,
             saves: Vec::new(),
-            saved_state: None,
             asks_name: false,
             close_cause: None,
             has_no_dialog: false,
@@ -168,13 +157,11 @@ impl Viewer {
         self.view.editor.refusal = None;
         match action {
             Action::Render(change) => {
-                if let Some(message) = self.session.act(change) {
-                    if change == Change::PrintCamera {
-                        // Printed for copying. Standard output may be closed.
-                        let _ = writeln!(io::stdout(), "{message}");
-                    }
-                    self.view.note(message);
+                if change == Change::PrintCamera {
+                    // Printed for copying. Standard output may be closed.
+                    let _ = writeln!(io::stdout(), "{}", self.session.scene_text().0);
                 }
+                self.session.act(change);
                 self.title_time = None;
                 self.update_debug_image();
             }
@@ -191,7 +178,7 @@ impl Viewer {
                 Some(image) => self.view.switch_wipe(image),
                 None => self.say(session::NOTHING_TO_COMPARE.to_owned()),
             },
-            Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
+            Action::Screen(ScreenAction::WholePicture) => self.view.zoom = Zoom::default(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
                 self.view
@@ -268,13 +255,11 @@ impl Viewer {
         self.screen.run_widgets(|ui, painter| {
             requests.extend(view.show(ui, size, session, painter));
         });
-        self.screen.add_missing_fonts(&mut self.fallback);
         for request in requests {
             match request {
                 Request::Act(action) => self.act(action),
                 Request::Typed(path) => self.finish_prompt(path),
                 Request::Answer(answer) => self.answer(answer),
-                Request::Update => self.title_time = None,
             }
             self.screen.refresh_soon();
         }
@@ -292,7 +277,6 @@ impl Viewer {
         } else {
             (window, "the window's size; z again: the scene's size")
         };
-        self.title_time = None;
         self.session.set_size(size);
         self.say(format!("rendering {} × {}: {what}", size.0, size.1));
     }
@@ -328,23 +312,21 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Passes an event to the session, and displays the message that the session returns, if any.
+    /// Passes an event to the session.
     pub(super) fn handle_event(&mut self, event: SessionEvent) {
-        if let Some(message) = self.session.handle_event(event) {
-            self.say(message);
-        }
+        self.session.handle_event(event);
         self.title_time = None;
         self.screen.refresh();
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
-    pub(super) fn say(&mut self, message: impl Into<Message>) {
+    pub(super) fn say(&mut self, message: impl Into<String>) {
         self.view.note(message);
         self.screen.refresh();
     }
 
     /// Prints a problem, and displays it, marked as an error, before earlier problems.
-    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
+    pub(super) fn say_problem(&mut self, problem: impl Into<String>) {
         self.view.say_problem(problem);
         self.screen.refresh();
     }
@@ -354,7 +336,6 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.keyboard.has_new_focus = false;
         if let Some(by) = self.keyboard.flown(now) {
-            self.title_time = None;
             self.session.move_camera(Motion::Fly(by.x, by.y, by.z));
         }
         let flies_on = self
@@ -363,7 +344,9 @@ impl Viewer {
             .then(|| now + self.screen.interval);
         let mut visibility_due = None;
         if self.view.messages.has_timed() {
-            if self.view.update_messages(self.screen.is_visible(), now) {
+            let messages = &mut self.view.messages;
+            messages.set_visible(self.screen.is_visible(), now);
+            if messages.expire(now) {
                 self.screen.refresh();
             }
             // No event tells that the window is minimized.
@@ -371,7 +354,7 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
-            self.session.autosave_if_due(self.saved_state.as_ref(), now),
+            self.session.autosave_if_due(now),
             flies_on,
             self.view.messages.until(),
             visibility_due,
@@ -383,9 +366,6 @@ impl Viewer {
 
     pub(super) fn draw(&mut self) {
         self.run_widgets();
-        if let Some(question) = &mut self.view.question {
-            question.is_shown = true;
-        }
         if let Err(reason) = self.screen.show() {
             self.record_close_cause(CloseCause::Lost);
             report(&format!("the graphics card has failed: {reason}"));
@@ -406,38 +386,34 @@ impl Viewer {
     /// [`Error::Window`] if the render thread panicked or the window was destroyed. If the render has not failed, the
     /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(self) -> Result<Ended, Error> {
-        let was_destroyed = self.close_cause == Some(CloseCause::Destroyed);
-        let was_lost = self.close_cause == Some(CloseCause::Lost);
-        if !was_destroyed {
+        if self.close_cause != Some(CloseCause::Destroyed) {
             self.save_settings();
         }
         drop(self.screen);
-        let saved = self.saved_state.as_ref();
-        let unsaved = match self.close_cause {
-            Some(CloseCause::Destroyed | CloseCause::Lost) => self.session.changes_to_keep(saved),
-            Some(CloseCause::Stopped) => self.session.edits_to_keep(saved),
-            None => None,
+        let (unsaved, failure) = match self.close_cause {
+            None => (None, None),
+            Some(CloseCause::Stopped) => (self.session.edits_to_keep(), None),
+            Some(CloseCause::Destroyed) => {
+                let failure = Error::window("the display has destroyed it");
+                (self.session.changes_to_keep(), Some(failure))
+            }
+            Some(CloseCause::Lost) => {
+                let why = "the graphics card that draws it has failed; start the program again";
+                (self.session.changes_to_keep(), Some(Error::window(why)))
+            }
         };
-        let ended = self.session.finish(unsaved, saved);
-        let failed_saves: Vec<Error> = self
-            .saves
+        let ended = self.session.finish(unsaved);
+        // All are joined, so that each picture is complete.
+        let saves: Vec<SaveResult> = self.saves.into_iter().map(joined).collect();
+        let mut failures = failure
             .into_iter()
-            .filter_map(|save| joined(save).err())
-            .collect();
-        let mut failed_saves = failed_saves.into_iter();
-        // The error of the render tells how to continue it, so that of a picture does not replace it.
+            .chain(saves.into_iter().filter_map(Result::err));
+        // The error of the render tells how to continue it, so that another one does not replace it.
         let ended = match ended {
-            Ok(Ended { error: None, .. }) if was_destroyed => Err(Error::Window {
-                problem: "the display has destroyed it".to_owned(),
-            }),
-            Ok(Ended { error: None, .. }) if was_lost => Err(Error::Window {
-                problem: "the graphics card that draws it has failed; start the program again"
-                    .to_owned(),
-            }),
-            Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),
+            Ok(Ended { error: None, .. }) => failures.next().map_or(ended, Err),
             failed => failed,
         };
-        failed_saves.for_each(|error| report(&error.line()));
+        failures.for_each(|error| report(&error.line()));
         ended
     }
 
@@ -450,16 +426,8 @@ impl Viewer {
         let is_elsewhere = self.opened_position.is_some() && position != self.opened_position;
         let moved = is_elsewhere && !self.screen.is_full_screen();
         let settings = Settings {
-            size: if resized {
-                Some(size)
-            } else {
-                self.settings.size
-            },
-            position: if moved {
-                position
-            } else {
-                self.settings.position
-            },
+            size: resized.then_some(size).or(self.settings.size),
+            position: position.filter(|_| moved).or(self.settings.position),
             ..self.view.settings
         };
         if settings != self.settings {
@@ -495,4 +463,35 @@ fn name(path: &Path) -> String {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned()
+}
+
+/// Returns the title of the window, with the time of an animation, and the samples, speed and state of a frame. `scene`
+/// is the name of the scene's file.
+fn title(scene: &str, animation: Option<Animation>, frame: &DisplayFrame) -> String {
+    let time = animation.map(|animation| format!(" – {}", animation.named_text()));
+    let time = time.unwrap_or_default();
+    let (stats, state) = (&frame.stats, &frame.state);
+    let word = format::sample_word(stats.spp);
+    let samples = match state {
+        State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
+        State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
+        State::Comparing => format!("{} {word}, comparing strategies", stats.spp),
+        State::Done => format!("{} {word}", stats.spp),
+    };
+    let left = format::time_left(stats.seconds, *state);
+    let noise = stats.noise.as_ref().and_then(|noise| noise.estimated);
+    let details = [
+        left.map(|left| format!(" – {left} left")),
+        noise.map(|noise| format!(" – noise {:.2} %", 100.0 * noise)),
+    ];
+    let details: String = details.into_iter().flatten().collect();
+    let frames = match state {
+        State::Rendering { .. } => format!(" – {} fps", frame.recent.frames_per_second),
+        _ => String::new(),
+    };
+    let speed = format::millions(match state {
+        State::Done => stats.paths_per_second,
+        _ => frame.recent.paths_per_second,
+    });
+    format!("{scene}{time} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve")
 }

@@ -247,9 +247,10 @@ fn alternatives_begin_with_the_first_and_others_play_at_once() {
         )
     };
     let mut model = Gltf::hopping();
-    let first = "playing animation 1, 1 of 2: 2 s in a loop; j: the next one".to_owned();
+    let first =
+        "playing animation 1, 1 of 2: 2 s in a loop; j (list Animation): the next one".to_owned();
     assert_eq!(names(&model, &[]), (json!(0), json!(0), first));
-    let all = "playing all animations: 2 s in a loop; j: the next one".to_owned();
+    let all = "playing all animations: 2 s in a loop; j (list Animation): the next one".to_owned();
     let chosen = ["--animation", "all"];
     assert_eq!(
         names(&model, &chosen),

@@ -322,7 +322,7 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser.run(&click).await;
         // The click selects the red material, and its row has a color. A click on the message removes it.
         browser
-            .wait_for_message(|text| text == "material \"red\" selected: see Edit, below")
+            .wait_for_message(|text| text == "material \"red\" selected: see Edit (l)")
             .await;
         browser
             .run("document.getElementById('message').click()")

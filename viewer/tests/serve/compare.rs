@@ -311,7 +311,7 @@ fn the_compared_image_has_values_and_a_view_of_its_own() {
             let mut viewer = Viewer::join(&program);
             viewer.send(r#"{"turn":[0.2,0]}"#);
             viewer.wait_for_message(&format!(
-                "this is not the view of {name} any more; 0 shows that view again"
+                "this is not the view of {name} any more; 0 (Home) shows that view again"
             ));
             viewer.send(r#"{"tone":"aces"}"#);
             viewer.wait_for_message("tone curve: aces");

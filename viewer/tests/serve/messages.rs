@@ -26,7 +26,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         the_page_shows_a_problem_beside_later_messages,
         a_number_outside_its_range_is_explained_at_its_field,
         an_entered_number_precedes_what_the_same_tap_does,
-        messages_name_keys_or_touch_controls,
+        messages_name_keys_and_buttons,
         a_tap_shows_the_editor_on_a_phone_and_the_help_lists_gestures_and_words,
         a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
@@ -305,23 +305,12 @@ fn an_entered_number_precedes_what_the_same_tap_does() {
     });
 }
 
-fn messages_name_keys_or_touch_controls() {
+fn messages_name_keys_and_buttons() {
     let program = Program::start(&["--spp", "4"]);
-    let names = [
-        (
-            DESK,
-            "; O: the whole picture",
-            "click: the whole picture",
-            "Edit (l)",
-        ),
-        (
-            PHONE,
-            "; Region, then a tap: the whole picture",
-            "tap: the whole picture",
-            "Edit, below",
-        ),
-    ];
-    for (screen, whole, asks, edit) in names {
+    for (screen, asks) in [
+        (DESK, "click: the whole picture"),
+        (PHONE, "tap: the whole picture"),
+    ] {
         browse(screen, async |browser| {
             browser.open(&program.url).await;
             browser.still().await;
@@ -330,9 +319,9 @@ fn messages_name_keys_or_touch_controls() {
             };
             let mut viewer = Viewer::join(&program);
             viewer.send(r#"{"region":[10,20,30,40]}"#);
-            until_said(whole).await;
+            until_said("; O (Region, then a click): the whole picture").await;
             viewer.send(r#"{"inspect":[60,70]}"#);
-            until_said(edit).await;
+            until_said("Edit (l)").await;
             browser
                 .run("document.querySelector('[data-action=region]').click()")
                 .await;

@@ -111,7 +111,7 @@ fn an_adaptive_render_is_restored_after_a_comparison() {
         let rounds = status["recent"]["comparing"]["rounds"].as_u64();
         rounds > Some(1)
     });
-    viewer.send(r#"{"act":"stop-comparison"}"#);
+    viewer.send(r#"{"act":"compare-strategies"}"#);
     let after = viewer.wait_for_status(is_done);
     assert_eq!(downloaded_hash(&program), film);
     assert_eq!(after["stats"]["noise"], before["stats"]["noise"]);

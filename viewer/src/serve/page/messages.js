@@ -42,8 +42,8 @@ function closeMessage() {
 
 const touch = matchMedia("(hover: none) and (pointer: coarse)");
 
-/** Returns the text that names keys, or the one that names buttons and gestures on a touch screen. */
-export const byInput = (keys, gestures) => (touch.matches ? gestures ?? keys : keys);
+/** Returns the word for a mouse, or the one for a touch screen. */
+export const byInput = (mouse, gesture) => (touch.matches ? gesture : mouse);
 
 /** Displays the newest problem, and how many others there are. */
 function showProblem() {
@@ -61,13 +61,11 @@ function closeProblem() {
 
 /** Displays what is new in a status message. */
 export function receiveMessages(status) {
-  const [, ...texts] = status.message;
-  const text = byInput(...texts);
+  const [, text] = status.message;
   if (text && String(status.message) !== receivedMessage) showMessage(text);
   receivedMessage = String(status.message);
   const isNew = (problem) => !receivedProblems.includes(String(problem));
-  for (const [, ...texts] of status.problems.filter(isNew)) {
-    const problem = byInput(...texts);
+  for (const [, problem] of status.problems.filter(isNew)) {
     const same = problems.indexOf(problem);
     if (same >= 0) problems.splice(same, 1);
     problems.unshift(problem);

@@ -8,8 +8,7 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    events::Message,
-    loader::{FRAME_RATE, LoadRequest, PoseRequest, PoseTime},
+    loader::{FRAME_RATE, LoadRequest, PoseRequest},
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
 
@@ -143,22 +142,22 @@ impl Session {
         (&shown.animations, chosen)
     }
 
-    /// Shows the next animation of the file, or after the last one all of them; always returns a message.
-    pub(super) fn next_animation(&mut self) -> Option<Message> {
+    /// Shows the next animation of the file, or after the last one all of them.
+    pub(super) fn next_animation(&mut self) {
         let path = self.scene.path.display();
         let next = match self.animations() {
             ([], _) if self.scene.timeline.is_some() => {
-                return Some(
-                    format!("{path}: the field `animation` of each Model chooses its animation")
-                        .into(),
-                );
+                return self.say(format!(
+                    "{path}: the field `animation` of each Model chooses its animation"
+                ));
             }
-            ([_], _) => return Some(format!("{path} has no other animation to choose").into()),
+            ([_], _) => return self.say(format!("{path} has no other animation to choose")),
             _ if self.is_at_rest() => Some(0),
             (_, None) => Some(0),
             (animations, Some(chosen)) => Some(chosen + 1).filter(|&next| next < animations.len()),
         };
-        self.choose_animation(next).unwrap_or_default()
+        // The index is one of the file's animations.
+        let _ = self.choose_animation(next);
     }
 
     /// Returns whether the rest pose is shown, and no other one is requested.
@@ -168,13 +167,15 @@ impl Session {
     }
 
     /// Shows an animation of the file, given by its index, at its start; `None` shows all. It plays if the last one did.
-    /// Returns a message.
+    ///
+    /// # Errors
+    /// A message if there is no such animation.
     pub(crate) fn choose_animation(
         &mut self,
         animation: Option<usize>,
-    ) -> Result<Option<Message>, &'static str> {
-        if let Err(message) = self.playable() {
-            return Ok(message);
+    ) -> Result<(), &'static str> {
+        if self.playable().is_none() {
+            return Ok(());
         }
         let (animations, _) = self.animations();
         let count = animations.len();
@@ -185,50 +186,43 @@ impl Session {
         if self.playback.playing.is_some() {
             self.playback.playing = Some((Instant::now(), 0.0));
         }
-        self.request_pose(animation, PoseTime::At(0.0));
-        Ok(Some(
-            match animation {
-                Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
-                None => name,
-            }
-            .into(),
-        ))
+        self.request_pose(animation, 0.0);
+        self.say(match animation {
+            Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
+            None => name,
+        });
+        Ok(())
     }
 
-    /// Plays the animations in a loop, or pauses them; always returns a message.
-    pub(super) fn play_or_pause(&mut self) -> Option<Message> {
-        let animation = match self.playable() {
-            Ok(animation) => animation,
-            Err(message) => return message,
+    /// Plays the animations in a loop, or pauses them.
+    pub(super) fn play_or_pause(&mut self) {
+        let Some(animation) = self.playable() else {
+            return;
         };
         if self.playback.playing.take().is_some() {
-            return Some(format!("animation paused: {}", animation.text()).into());
+            return self.say(format!("animation paused: {}", animation.text()));
         }
         let from = animation.time.unwrap_or(0.0).clamp(0.0, animation.seconds);
         self.playback.playing = Some((Instant::now(), from));
-        self.request_time(PoseTime::At(from));
+        self.request_time(from);
         let length = animation.length();
         let (animations, chosen) = self.animations();
         let what = match (&animation.name, chosen) {
-            (None, _) => return Some(format!("animation plays: {length} in a loop").into()),
+            (None, _) => return self.say(format!("animation plays: {length} in a loop")),
             (Some(name), None) => name.clone(),
             (Some(name), Some(chosen)) => {
                 format!("animation {name}, {} of {}", chosen + 1, animations.len())
             }
         };
-        Some(Message::naming(
-            "j: the next one",
-            "the list Animation has others",
-            |next| format!("playing {what}: {length} in a loop; {next}"),
-        ))
+        self.say(format!(
+            "playing {what}: {length} in a loop; j (list Animation): the next one"
+        ));
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.
-    /// Returns a message if that is not possible.
-    pub(super) fn step_animation(&mut self, frames: f64) -> Option<Message> {
-        let Animation { time, seconds, .. } = match self.playable() {
-            Ok(animation) => animation,
-            Err(message) => return message,
+    pub(super) fn step_animation(&mut self, frames: f64) {
+        let Some(Animation { time, seconds, .. }) = self.playable() else {
+            return;
         };
         self.playback.playing = None;
         // Times of keyframes are rounded.
@@ -241,16 +235,13 @@ impl Session {
             Some(frame) if frame > last => 0.0,
             Some(frame) => frame,
         };
-        self.request_time(PoseTime::At(frame / FRAME_RATE));
-        None
+        self.request_time(frame / FRAME_RATE);
     }
 
-    /// Shows the animations at a time in seconds, clamped to their length. They play on from there if they play. Returns
-    /// a message if that is not possible.
-    pub(crate) fn seek(&mut self, seconds: f64) -> Option<Message> {
-        let animation = match self.playable() {
-            Ok(animation) => animation,
-            Err(message) => return message,
+    /// Shows the animations at a time in seconds, clamped to their length. They play on from there if they play.
+    pub(crate) fn seek(&mut self, seconds: f64) {
+        let Some(animation) = self.playable() else {
+            return;
         };
         // A number that is not one becomes 0. Whole milliseconds have a short text in printed and saved scenes.
         let time = ((seconds * 1e3).round() / 1e3)
@@ -259,8 +250,7 @@ impl Session {
         if animation.playing {
             self.playback.playing = Some((Instant::now(), time));
         }
-        self.request_time(PoseTime::At(time));
-        None
+        self.request_time(time);
     }
 
     /// Requests the next pose while the animations play, if a frame of the last one has been displayed. Call it after
@@ -271,11 +261,10 @@ impl Session {
             && self.playback.is_shown
             && !self.playback.is_awaited
         {
-            self.request_time(PoseTime::Playing {
-                since,
-                from,
-                seconds,
-            });
+            // Taken from the clock, so that slow poses skip frames.
+            let time = from + since.elapsed().as_secs_f64();
+            self.request_time(time.rem_euclid(seconds));
+            self.playback.requested = None;
         }
     }
 
@@ -284,16 +273,15 @@ impl Session {
         self.playback.is_shown |= Arc::ptr_eq(&frame.inspection_scene, &self.inspection_scene);
     }
 
-    /// Pauses the animations, because the scene cannot be shown at the requested time. Reports the problem, and returns
-    /// no message.
-    pub(super) fn end_playback(&mut self, problem: String) -> Option<Message> {
+    /// Pauses the animations, because the scene cannot be shown at the requested time, and reports the problem.
+    pub(super) fn end_playback(&mut self, problem: String) {
         self.playback = Playback::default();
-        self.report_problem(problem)
+        self.report_problem(problem);
     }
 
     /// Reports a problem about edits that the animation has replaced, if there are any, given the edits before the change
-    /// of the time. Returns no message.
-    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) -> Option<Message> {
+    /// of the time.
+    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) {
         let kept = self.edits();
         let is_lost = |edit: &&FieldEdit| {
             !kept
@@ -304,24 +292,23 @@ impl Session {
             .map(|edit| format!("{} of {}", edit.name, edit.part_name))
             .collect();
         names.dedup();
-        if names.is_empty() {
-            return None;
+        if !names.is_empty() {
+            let names = names.join(", ");
+            self.report_problem(format!(
+                "edit undone, because the animation changes it: {names}"
+            ));
         }
-        self.report_problem(format!(
-            "edit undone, because the animation changes it: {}",
-            names.join(", ")
-        ))
     }
 
     /// Requests a pose of the shown animation, as [`request_pose`](Self::request_pose) does.
-    fn request_time(&mut self, time: PoseTime) {
+    fn request_time(&mut self, time: f64) {
         let (_, chosen) = self.animations();
         self.request_pose(chosen, time);
     }
 
     /// Requests a pose of an animation, given by its index (`None` for all), in place of an earlier one that is not being
     /// made yet.
-    fn request_pose(&mut self, animation: Option<usize>, time: PoseTime) {
+    fn request_pose(&mut self, animation: Option<usize>, time: f64) {
         let Some(loader) = &self.loader else {
             return;
         };
@@ -332,27 +319,24 @@ impl Session {
             time,
         }));
         self.playback.is_awaited = true;
-        self.playback.requested = match time {
-            PoseTime::At(time) => Some(RequestedPose { time, animation }),
-            PoseTime::Playing { .. } => None,
-        };
+        self.playback.requested = Some(RequestedPose { time, animation });
     }
 
-    /// Returns the animations of the scene.
-    ///
-    /// # Errors
-    /// A message if it has none. `None` if there is no thread to make poses, which is reported as a problem.
-    fn playable(&self) -> Result<Animation, Option<Message>> {
+    /// Returns the animations of the scene. Displays a message and returns `None` if it has none, or if there is no thread
+    /// to make poses.
+    fn playable(&self) -> Option<Animation> {
         let name = self.scene.path.display();
-        match (self.animation(), &self.loader) {
-            (None, _) => Err(Some(
-                format!("{name} has no animation to play; open an animated glTF file").into(),
-            )),
-            (Some(_), None) => Err(self.report_problem(format!(
+        let animation = self.animation();
+        if animation.is_none() {
+            self.say(format!(
+                "{name} has no animation to play; open an animated glTF file"
+            ));
+        } else if self.loader.is_none() {
+            self.report_problem(format!(
                 "{name}: not animated: the system has no free thread for it; restart the program"
-            ))),
-            (Some(animation), Some(_)) => Ok(animation),
+            ));
         }
+        animation.filter(|_| self.loader.is_some())
     }
 }
 

@@ -6,13 +6,13 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::{Duration, Instant, SystemTime},
 };
 
 use super::{
     Session,
-    saving::{EditState, UnsavedChanges, write_refusal},
+    saving::{UnsavedChanges, write_refusal},
 };
 use crate::{
     Error,
@@ -21,6 +21,7 @@ use crate::{
         events::EventSender,
         lock,
         render_thread::{Ended, has_failed},
+        spawn,
     },
 };
 use raysieve_scene::{atomic_file::replace, can_save_view, error_line, escaped};
@@ -136,10 +137,7 @@ impl AutosaveFile {
         loop {
             let place = places.find(|(path, mark)| FileMark::at(path) == *mark);
             let Some((path, mark)) = place else {
-                return Err(Error::Write {
-                    path: scene.to_owned(),
-                    problem: "not saved: no name is free in its folder".to_owned(),
-                });
+                return Err(Error::not_saved(scene, "no name is free in its folder"));
             };
             let (text, without) = changes.text(&path);
             let written = replace(
@@ -268,24 +266,19 @@ impl Session {
     }
 
     /// Writes the unsaved edits to a file next to the scene if that is due at `now`, on a thread of its own. Removes the
-    /// file if there are none, or if they are those of the state `saved`. A camera that was only moved, since the scene
-    /// was loaded or since `saved`, is not worth a file. Returns the time of the next call; `None` if there is none before
-    /// the next change.
-    pub(crate) fn autosave_if_due(
-        &mut self,
-        saved: Option<&EditState>,
-        now: Instant,
-    ) -> Option<Instant> {
+    /// file if there are none. A camera that was only moved is not worth a file. Returns the time of the next call; `None`
+    /// if there is none before the next change.
+    pub(crate) fn autosave_if_due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.autosave.due?;
         if now < due {
             return Some(due);
         }
-        self.autosave.due = self.autosave(saved, now);
+        self.autosave.due = self.autosave(now);
         self.autosave.due
     }
 
     /// Does what is due, and returns the time of the next call; `None` if there is nothing to do before the next change.
-    fn autosave(&mut self, saved: Option<&EditState>, now: Instant) -> Option<Instant> {
+    fn autosave(&mut self, now: Instant) -> Option<Instant> {
         let is_writing = |writing: &mut JoinHandle<(bool, Duration)>| !writing.is_finished();
         if self.autosave.writing.as_mut().is_some_and(is_writing) {
             return Some(now + DELAY);
@@ -304,17 +297,15 @@ impl Session {
             return Some(end);
         }
         let changes = match write_refusal(&self.scene.path) {
-            None => self.edits_to_keep(saved),
+            None => self.edits_to_keep(),
             Some(_) => None,
         };
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let events = self.events.clone();
-        let writing = thread::Builder::new()
-            .name("autosave".to_owned())
-            .spawn(move || {
-                let start = Instant::now();
-                (lock(&file).update(changes, &open, &events), start.elapsed())
-            });
+        let writing = spawn("autosave", move || {
+            let start = Instant::now();
+            (lock(&file).update(changes, &open, &events), start.elapsed())
+        });
         self.autosave.has_changed = writing.is_err();
         self.autosave.writing = writing.ok();
         Some(now + DELAY)
@@ -323,16 +314,11 @@ impl Session {
     /// Keeps the changes `unsaved` in a file, ends the render thread after the current wave, and returns the renderer. If
     /// an error has ended the render before, returns that error together with the renderer.
     ///
-    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all changes that differ from the
-    /// scene's file and from the state `saved` are kept.
+    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all unsaved changes are kept.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
-    pub(crate) fn finish(
-        mut self,
-        unsaved: Option<UnsavedChanges>,
-        saved: Option<&EditState>,
-    ) -> Result<Ended, Error> {
+    pub(crate) fn finish(mut self, unsaved: Option<UnsavedChanges>) -> Result<Ended, Error> {
         let mut file = self.take_autosave_file();
         let if_failed = match unsaved {
             // The user may not wait for the end of the render.
@@ -340,7 +326,7 @@ impl Session {
                 file.keep(&unsaved);
                 return self.render.finish();
             }
-            None => self.changes_to_keep(saved),
+            None => self.changes_to_keep(),
         };
         let ended = self.render.finish();
         match if_failed.filter(|_| has_failed(&ended)) {
@@ -371,17 +357,12 @@ impl Session {
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let events = self.events.clone();
         // Without a free thread, only the message is lost.
-        let _ = thread::Builder::new()
-            .name("earlier autosaves".to_owned())
-            .spawn(move || {
-                let message = {
-                    let mut file = lock(&file);
-                    file.forget_unless_own(&open);
-                    file.message_about_others(&open)
-                };
-                if let Some(message) = message {
-                    events.problem(message);
-                }
-            });
+        let _ = spawn("earlier autosaves", move || {
+            let mut file = lock(&file);
+            file.forget_unless_own(&open);
+            if let Some(message) = file.message_about_others(&open) {
+                events.problem(message);
+            }
+        });
     }
 }

@@ -11,8 +11,6 @@ use crate::session::{
         AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread, OidnImages, error_map,
         image_label,
     },
-    events::Message,
-    inspection_scene::SceneView,
     transparency::Alpha,
 };
 use raysieve::{
@@ -66,22 +64,20 @@ impl Session {
         {
             let name = image.path().file_name().unwrap_or_default();
             let name = name.to_string_lossy();
-            let message = Message::naming("0", "Home", |home| {
-                format!("this is not the view of {name} any more; {home} shows that view again")
-            });
+            self.say(format!(
+                "this is not the view of {name} any more; 0 (Home) shows that view again"
+            ));
             self.has_said_other_view = true;
-            self.events.message(message);
         }
     }
 
-    /// Displays the error map of the picture and the other image, or the picture again. Returns a message; `None` if
-    /// that is not possible, which is reported as a problem.
-    pub(super) fn switch_error_map(&mut self) -> Option<Message> {
+    /// Displays the error map of the picture and the other image, or the picture again.
+    pub(super) fn switch_error_map(&mut self) {
         if self.ends_derived_image(DerivedImage::ErrorMap) {
-            return Some("picture instead of the error map".into());
+            return self.say("picture instead of the error map");
         }
         let Some(image) = self.compared.clone() else {
-            return Some(NOTHING_TO_COMPARE.into());
+            return self.say(NOTHING_TO_COMPARE);
         };
         let (size, expected) = (self.size, image.size());
         if size != expected {
@@ -98,29 +94,31 @@ impl Session {
         let compute = move |request: &DerivedImageRequest| {
             Ok(error_map(&image, request, traced.of(&request.view)?))
         };
-        let shown = "error map: how visible the difference is (FLIP)";
-        self.show_derived_image(DerivedImage::ErrorMap, compute, shown)
+        if self.show_derived_image(DerivedImage::ErrorMap, compute) {
+            self.say("error map: how visible the difference is (FLIP)");
+        }
     }
 
-    /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if that is
-    /// not possible, which is reported as a problem.
-    pub(super) fn switch_oidn(&mut self) -> Option<Message> {
+    /// Displays the picture denoised by Open Image Denoise, or the picture again.
+    pub(super) fn switch_oidn(&mut self) {
         if self.ends_derived_image(DerivedImage::Denoised) {
-            return Some("picture without denoising".into());
+            return self.say("picture without denoising");
         }
         match Oidn::find() {
-            Ok(oidn) => self.show_oidn(oidn),
+            Ok(oidn) => {
+                if self.show_oidn(oidn) {
+                    self.say("denoised by Open Image Denoise, once it is ready");
+                }
+            }
             Err(error) => self.report_problem(error.line()),
         }
     }
 
-    /// Displays the picture denoised by Open Image Denoise. Returns a message; `None` if that is not possible, which is
-    /// reported as a problem.
-    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> Option<Message> {
+    /// Displays the picture denoised by Open Image Denoise; see [`show_derived_image`](Self::show_derived_image).
+    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> bool {
         let mut images = OidnImages::new(oidn);
         let compute = move |request: &DerivedImageRequest| images.image(request);
-        let shown = "denoised by Open Image Denoise, once it is ready";
-        self.show_derived_image(DerivedImage::Denoised, compute, shown)
+        self.show_derived_image(DerivedImage::Denoised, compute)
     }
 
     /// Displays the picture again if the image of this kind is selected. Returns whether it was; otherwise, nothing
@@ -130,24 +128,21 @@ impl Session {
         self.derived.take_if(|_| is_shown).is_some()
     }
 
-    /// Displays an image that `compute` returns for each picture, instead of a debug view. Returns the message `shown`;
-    /// `None` if the thread cannot be started, which is reported as a problem.
+    /// Displays an image that `compute` returns for each picture, instead of a debug view. Returns `false` if the thread
+    /// cannot be started, which is reported as a problem.
     fn show_derived_image(
         &mut self,
         kind: DerivedImage,
         compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
-        shown: &str,
-    ) -> Option<Message> {
-        self.set_debug_view(DebugView::Light);
+    ) -> bool {
+        self.select_debug_view(DebugView::Light);
         match DerivedImageThread::start(kind, compute, self.events.clone()) {
-            Ok(thread) => {
-                self.derived = Some(thread);
-                Some(shown.into())
-            }
+            Ok(thread) => self.derived = Some(thread),
             Err(error) => self.report_problem(format!(
                 "the image cannot be computed: {error}; close other programs"
             )),
         }
+        self.derived.is_some()
     }
 
     /// Returns the kind of the image that is computed from the picture and displayed instead of it; `None` if there is
@@ -184,12 +179,16 @@ impl Session {
         }
     }
 
-    /// Displays this debug view, or the picture for `DebugView::Light`; always returns a message.
-    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<Message> {
+    /// Displays this debug view, or the picture for `DebugView::Light`, and a message about it.
+    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) {
+        self.select_debug_view(debug_view);
+        self.say(format!("debug view: {}", self.debug_view.name()));
+    }
+
+    fn select_debug_view(&mut self, debug_view: DebugView) {
         self.debug_view = debug_view;
         self.derived = None;
         self.request_debug_view();
-        Some(format!("debug view: {}", self.debug_view.name()).into())
     }
 
     /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or
@@ -220,22 +219,17 @@ impl Session {
     /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
         let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        let view = || SceneView {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: self.orbit.camera(self.size),
-            size: self.size,
-        };
-        let alpha = is_transparent.then(view);
+        let alpha = is_transparent.then(|| self.view());
         // Without a thread, the background stays black.
-        let _ = self.alpha.request(alpha);
+        let _ = self.alpha.request(alpha, &self.events);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(|commands| commands.counts = Some(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
         let wanted = is_measured.then(|| DebugViewRequest {
-            view: view(),
+            view: self.view(),
             debug_view: self.debug_view,
         });
-        if let Err(error) = self.debug_views.request(wanted) {
+        if let Err(error) = self.debug_views.request(wanted, &self.events) {
             self.report_problem(format!(
                 "debug view {} cannot be computed: {error}; close other programs",
                 self.debug_view.name()
@@ -245,8 +239,8 @@ impl Session {
     }
 
     /// Renders only the pixels between two corners, given by column and row, which belong to the region; corners
-    /// outside the picture are moved to its edge. Returns a message.
-    pub(crate) fn set_region(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Message> {
+    /// outside the picture are moved to its edge.
+    pub(crate) fn set_region(&mut self, from: (u32, u32), to: (u32, u32)) {
         let range = |one: u32, other: u32, length: u32| {
             let (first, last) = (one.min(other), one.max(other).min(length - 1));
             (first.min(last), last)
@@ -262,24 +256,18 @@ impl Session {
         self.region = Some(region);
         (self.render).send(|commands| commands.region = Some(Some(region)));
         let Region { width, height, .. } = region;
-        Some(Message::naming("O", "Region, then a tap", |whole| {
-            format!(
-                "rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture"
-            )
-        }))
+        self.say(format!(
+            "rendering {width} × {height} pixels at {left},{top}; O (Region, then a click): the whole picture"
+        ));
     }
 
-    /// Renders the whole picture again; always returns a message.
-    pub(super) fn clear_region(&mut self) -> Option<Message> {
-        Some(match self.region {
-            Some(_) => {
-                self.forget_region();
-                "rendering the whole picture".into()
-            }
-            None => Message::naming("o", "Region", |selects| {
-                format!("the whole picture is rendered already; {selects} selects a region")
-            }),
-        })
+    /// Renders the whole picture again.
+    pub(super) fn clear_region(&mut self) {
+        if self.region.is_some() {
+            self.forget_region();
+            return self.say("rendering the whole picture");
+        }
+        self.say("the whole picture is rendered already; o (Region) selects a region");
     }
 
     /// Renders the whole picture again if only a region is rendered.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Session;
-use crate::session::{editing::described, events::Message};
+use crate::session::editing::described;
 use raysieve_scene::{Camera, Part, PartState, Scene};
 
 /// The steps that can be undone and redone.
@@ -28,13 +28,13 @@ enum Step {
     Part(Part, PartState),
 }
 
-/// A kind of continuous change. Changes of one kind form a single undo step if each follows the previous one within
-/// half a second, or continues the same drag. Key presses count too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gesture {
-    View,
-    Field(Part, &'static str),
-}
+/// A kind of continuous change: of a field of a part, or of the view, which is the camera without a field. Changes of one
+/// kind form a single undo step if each follows the previous one within half a second, or continues the same drag. Key
+/// presses count too.
+type Gesture = (Part, &'static str);
+
+/// Movements of the camera.
+const VIEW: Gesture = (Part::Camera, "");
 
 /// The relation of a change to the one before it, if both change the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +76,6 @@ impl History {
         }
     }
 
-    /// Changes the steps that edit parts by a function of part and state.
-    fn change_parts(&mut self, mut change: impl FnMut(Part, &mut PartState)) {
-        for step in self.past.iter_mut().chain(&mut self.future) {
-            if let Step::Part(part, state) = step {
-                change(*part, state);
-            }
-        }
-    }
-
     /// Records an undo step, unless `gesture` continues the last one. Discards the redo steps in either case.
     fn record(&mut self, gesture: Gesture, continuity: Continuity, before: Step) {
         let now = Instant::now();
@@ -112,7 +103,7 @@ impl Session {
     /// Records the camera before a movement as an undo step, once per gesture.
     pub(super) fn record_view(&mut self, continuity: Continuity) {
         let before = Step::View(self.orbit.current);
-        self.history.record(Gesture::View, continuity, before);
+        self.history.record(VIEW, continuity, before);
     }
 
     /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
@@ -132,8 +123,7 @@ impl Session {
                 .map(|state| Step::Part(part, state)),
         };
         if let Some(before) = before {
-            self.history
-                .record(Gesture::Field(part, field), continuity, before);
+            self.history.record((part, field), continuity, before);
         }
     }
 
@@ -141,14 +131,16 @@ impl Session {
     /// animation has changed a part, its steps keep only the user's edits.
     pub(super) fn adapt_history(&mut self, read: &Scene) {
         let before = self.editing.read.clone();
-        self.history.change_parts(|part, state| {
-            if before.part_state(part) != read.part_state(part) {
-                let edits = before.with_part_state(part, state).edits_since(&before);
-                if let Some(adapted) = read.with_edits(&edits).part_state(part) {
-                    *state = adapted;
-                }
+        let History { past, future, .. } = &mut self.history;
+        for step in past.iter_mut().chain(future) {
+            if let Step::Part(part, state) = step
+                && before.part_state(*part) != read.part_state(*part)
+            {
+                let edits = before.with_part_state(*part, state).edits_since(&before);
+                let adapted = read.with_edits(&edits).part_state(*part);
+                *state = adapted.unwrap_or(state.clone());
             }
-        });
+        }
     }
 
     /// Returns whether there is a change to undo, and whether there is one to redo.
@@ -157,35 +149,33 @@ impl Session {
         (!past.is_empty(), !future.is_empty())
     }
 
-    /// Reverts the last change or, if not `back`, repeats the change that was reverted last. Returns a message, also if
-    /// there is none, or `None` after a change of the camera, which is visible.
-    pub(super) fn undo_or_redo(&mut self, back: bool) -> Option<Message> {
+    /// Reverts the last change or, if not `back`, repeats the change that was reverted last. Displays a message, also if
+    /// there is none, but not after a change of the camera, which is visible.
+    pub(super) fn undo_or_redo(&mut self, back: bool) {
         let History { past, future, .. } = &mut self.history;
         let (steps, nothing, verb) = match back {
             true => (past, "nothing to undo", "undone"),
             false => (future, "nothing to redo", "redone"),
         };
         let Some(step) = steps.pop() else {
-            return Some(nothing.into());
+            return self.say(nothing);
         };
-        let (inverse, message) = self.put_step(step, verb);
+        let inverse = self.put_step(step, verb);
         let History { past, future, .. } = &mut self.history;
         let inverses = if back { future } else { past };
         inverses.push(inverse);
-        message
     }
 
-    /// Restores the state of a step. Returns the inverse step, and for an edit a message that names the edited part of
-    /// the scene and ends with `verb`. `None` replaces the message if the step is one of the camera, because its effect
-    /// is visible.
-    fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<Message>) {
+    /// Restores the state of a step, and returns the inverse step. For an edit, displays a message that names the edited
+    /// part of the scene and ends with `verb`.
+    fn put_step(&mut self, step: Step, verb: &str) -> Step {
         self.history.end_gesture();
         match step {
             Step::View(camera) => {
                 let before = self.orbit.current;
                 self.orbit.current = camera;
                 self.render_view();
-                (Step::View(before), None)
+                Step::View(before)
             }
             Step::Part(part, mut state) => {
                 let scene = self.scene.with_part_state(part, &state);
@@ -193,8 +183,8 @@ impl Session {
                     mem::swap(&mut state, &mut before);
                 }
                 self.put_scene(scene.into());
-                let message = format!("change of {} {verb}", described(&self.scene, part));
-                (Step::Part(part, state), Some(message.into()))
+                self.say(format!("change of {} {verb}", described(&self.scene, part)));
+                Step::Part(part, state)
             }
         }
     }

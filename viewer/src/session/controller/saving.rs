@@ -9,7 +9,7 @@ use super::Session;
 use crate::{
     Error,
     session::{
-        editing::described, events::Message, loader::shown_options, orbit::have_same_lens,
+        editing::described, loader::shown_options, orbit::have_same_lens,
         requested_film::RequestedFilm,
     },
 };
@@ -57,11 +57,11 @@ pub(crate) struct UnsavedChanges {
 }
 
 impl Session {
-    /// Returns the changes that differ from the scene's file and from the state `saved`; `None` if there are none.
-    pub(crate) fn changes_to_keep(&self, saved: Option<&EditState>) -> Option<UnsavedChanges> {
+    /// Returns the changes that differ from the scene's file and from what was saved last under another name; `None` if
+    /// there are none.
+    pub(crate) fn changes_to_keep(&self) -> Option<UnsavedChanges> {
         let words = self.changed_words();
-        let is_saved = words.is_empty() || saved == Some(&self.edit_state());
-        (!is_saved).then(|| UnsavedChanges {
+        (!words.is_empty() && !self.is_saved()).then(|| UnsavedChanges {
             scene: self.scene_to_save(),
             words,
             text: self.scene_text().0,
@@ -69,11 +69,25 @@ impl Session {
     }
 
     /// Returns the changes like [`changes_to_keep`](Self::changes_to_keep); `None` also if the camera was only moved,
-    /// since the scene was loaded or since the state `saved`.
-    pub(crate) fn edits_to_keep(&self, saved: Option<&EditState>) -> Option<UnsavedChanges> {
-        let are_saved = saved.is_some_and(|saved| saved.has_edits_of(&self.edit_state()));
-        let has_edits = self.has_edits() && !are_saved;
-        has_edits.then(|| self.changes_to_keep(saved)).flatten()
+    /// since the scene was loaded or saved under another name.
+    pub(crate) fn edits_to_keep(&self) -> Option<UnsavedChanges> {
+        let current = self.edit_state();
+        let has_edits =
+            !current.edits.is_empty() || !have_same_lens(&self.orbit.current, &self.orbit.home);
+        let is_same = |saved: &EditState| saved.has_edits_of(&current);
+        let is_kept = has_edits && !self.saved.as_ref().is_some_and(is_same);
+        is_kept.then(|| self.changes_to_keep()).flatten()
+    }
+
+    /// Returns whether the camera and the edits are those that were saved last under another name.
+    pub(super) fn is_saved(&self) -> bool {
+        self.saved.as_ref() == Some(&self.edit_state())
+    }
+
+    /// Records that this state was saved under another name.
+    pub(crate) fn record_saved(&mut self, state: EditState) {
+        self.saved = Some(state);
+        self.schedule_autosave();
     }
 
     /// Returns the camera and the edits of the current scene, to compare them with those that were saved.
@@ -162,10 +176,7 @@ impl SceneToSave {
     pub(crate) fn check_target(&self, target: &Path) -> Result<(), Error> {
         match write_refusal(&self.scene.path) {
             None => Ok(()),
-            Some(why) => Err(Error::Write {
-                path: target.to_owned(),
-                problem: format!("not saved: {}", why.for_keyboard()),
-            }),
+            Some(why) => Err(Error::not_saved(target, why)),
         }
     }
 
@@ -207,11 +218,11 @@ impl SceneToSave {
 
 /// Returns why the scene's file at `path` can be written neither with changes nor as a new scene, and what to do
 /// instead. Returns `None` for the scenes of this program and for models.
-pub(super) fn write_refusal(path: &Path) -> Option<Message> {
+pub(super) fn write_refusal(path: &Path) -> Option<String> {
     let format = Scene::foreign_format(path)?;
-    Some(Message::naming("; k prints its changes", "", |prints| {
-        format!("a {format} scene cannot be written{prints}")
-    }))
+    Some(format!(
+        "a {format} scene cannot be written; k prints its changes"
+    ))
 }
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty

@@ -2,13 +2,14 @@
 
 use std::{mem, sync::Arc};
 
+use serde::Serialize;
+
 use super::{
     Continuity, Session,
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
     editing::{Component, Property, Seen, described},
-    events::Message,
     light_groups::{NUMBER, PartInfo, listed_part, listed_parts},
     loader::{LoadRequest, shown_options},
     orbit::Orbit,
@@ -18,39 +19,42 @@ use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
 };
 
+/// What users can edit: the parts of the scene, and the properties of the selected one.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct EditorState {
+    /// Materials, lights, sky, background and camera, in this order. Many lights of one kind are one part.
+    pub(crate) parts: Vec<PartInfo>,
+    /// Selected part; `None` if none is selected.
+    pub(crate) selected: Option<Part>,
+    /// Part in `parts` that contains the selected one; `None` if none is selected.
+    pub(crate) listed: Option<Part>,
+    /// Selected part as text; `None` if none is selected.
+    #[serde(skip)]
+    pub(crate) name: Option<String>,
+    /// Properties of the selected part; none if no part is selected.
+    pub(crate) properties: Vec<Property>,
+    /// Component that keys change; `None` if no part is selected.
+    #[serde(skip)]
+    pub(crate) component: Option<Component>,
+    can_undo: bool,
+    can_redo: bool,
+}
+
 impl Session {
-    /// Returns the parts of the current scene that can be edited, with their names: materials, lights, sky, background
-    /// and camera, in this order. Many lights of one kind are listed as one part.
-    pub(crate) fn parts(&self) -> Vec<PartInfo> {
-        listed_parts(&self.scene)
-    }
-
-    /// Returns the part in the list of parts that contains the selected one; `None` if none is selected.
-    pub(crate) fn selected_listed_part(&self) -> Option<Part> {
-        Some(listed_part(&self.scene, self.editing.selected?))
-    }
-
-    /// Returns the selected part; `None` if none is selected.
-    pub(crate) fn selected_part(&self) -> Option<Part> {
-        self.editing.selected
-    }
-
-    /// Returns the selected part as text; `None` if none is selected.
-    pub(crate) fn selected_name(&self) -> Option<String> {
-        Some(described(&self.scene, self.editing.selected?))
-    }
-
-    /// Returns the properties of the selected part; none if no part is selected.
-    pub(crate) fn properties(&self) -> Vec<Property> {
-        match self.editing.selected {
-            Some(part) => self.editing.properties(self.seen(), part),
-            None => Vec::new(),
+    /// Returns what users can edit.
+    pub(crate) fn editor(&self) -> EditorState {
+        let (scene, seen, selected) = (&self.scene, self.seen(), self.editing.selected);
+        let (can_undo, can_redo) = self.undo_and_redo();
+        EditorState {
+            parts: listed_parts(scene),
+            selected,
+            listed: selected.map(|part| listed_part(scene, part)),
+            name: selected.map(|part| described(scene, part)),
+            properties: selected.map_or(Vec::new(), |part| self.editing.properties(seen, part)),
+            component: self.editing.component(seen),
+            can_undo,
+            can_redo,
         }
-    }
-
-    /// Returns the component that keys change; `None` if no part is selected.
-    pub(crate) fn selected_component(&self) -> Option<Component> {
-        self.editing.component(self.seen())
     }
 
     /// Returns the current scene and camera.
@@ -92,16 +96,20 @@ impl Session {
         Some(format!("{}{object} selected", described(&self.scene, part)))
     }
 
-    /// Selects the next part of the scene (`forwards`) or the previous one. Returns a message about it.
-    pub(crate) fn choose_part(&mut self, forwards: bool) -> String {
-        self.editing
-            .choose(seen(&self.scene, &self.orbit), forwards)
+    /// Selects the next part of the scene (`forwards`) or the previous one.
+    pub(crate) fn choose_part(&mut self, forwards: bool) {
+        self.editing.choose(&self.scene, forwards);
     }
 
-    /// Selects the next component of the selected part. Returns a message about it.
-    pub(super) fn choose_component(&mut self) -> String {
+    /// Selects the next component of the selected part.
+    pub(super) fn choose_component(&mut self) {
         self.editing
-            .choose_component(seen(&self.scene, &self.orbit))
+            .choose_component(seen(&self.scene, &self.orbit));
+    }
+
+    /// Displays the selected part, component and value.
+    pub(super) fn say_selection(&self) {
+        self.say(self.editing.status(self.seen()));
     }
 
     /// Gives the property `id` of a part the value `value`. If a number is outside its range, changes nothing and returns
@@ -115,14 +123,14 @@ impl Session {
         id: &str,
         value: FieldValue,
         continuity: Continuity,
-    ) -> Result<Option<Message>, &'static str> {
+    ) -> Result<Option<String>, &'static str> {
         if continuity == Continuity::Begins {
             // Also if this change has no effect, the following ones belong to a new drag.
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
         if let Some(refusal) = self.editing.range_refusal(seen, part, id, value) {
-            return Ok(Some(refusal.into()));
+            return Ok(Some(refusal));
         }
         if id == NUMBER {
             self.editing.select_number(&self.scene, part, value)?;
@@ -133,7 +141,8 @@ impl Session {
         if part == Part::Camera {
             let camera = seen.camera.with_field(field, value);
             if !camera.is_expressible() {
-                return Ok(self.report_refusal(part, "a scene cannot express such a camera"));
+                self.report_refusal(part, "a scene cannot express such a camera");
+                return Ok(None);
             }
             if camera != seen.camera {
                 self.record_part(part, field, continuity);
@@ -144,23 +153,27 @@ impl Session {
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
-            Err(error) => return Ok(self.report_refusal(part, &error.to_string())),
+            Err(error) => {
+                self.report_refusal(part, &error.to_string());
+                return Ok(None);
+            }
         };
         if edited.part_state(part) == self.scene.part_state(part) {
             return Ok(None);
         }
         if let Err(error) = edited.check_settings() {
-            return Ok(self.report_refusal(part, &error.to_string()));
+            self.report_refusal(part, &error.to_string());
+            return Ok(None);
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
         Ok(None)
     }
 
-    /// Reports that an edit of a part was refused, for this reason. Returns no message.
-    fn report_refusal(&self, part: Part, why: &str) -> Option<Message> {
+    /// Reports that an edit of a part was refused, for this reason.
+    fn report_refusal(&self, part: Part, why: &str) {
         let of = described(&self.scene, part);
-        self.report_problem(format!("{of} not changed: {why}"))
+        self.report_problem(format!("{of} not changed: {why}"));
     }
 
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
@@ -182,16 +195,20 @@ impl Session {
         }
     }
 
-    /// Changes the selected component by `steps` steps. Selects a part instead if none is selected. Returns a message.
-    pub(super) fn step_component(&mut self, steps: f32) -> Message {
-        let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
-            return self.choose_part(true).into();
+    /// Changes the selected component by `steps` steps, and displays its value. Selects a part instead if none is selected.
+    pub(super) fn step_component(&mut self, steps: f32) {
+        let stepped = self.editing.stepped(self.seen(), steps);
+        let refusal = match stepped {
+            Some((part, id, value)) => self.edit(part, id, value, Continuity::ByTime),
+            None => {
+                self.choose_part(true);
+                Ok(None)
+            }
         };
-        let refusal = self
-            .edit(part, id, value, Continuity::ByTime)
-            .ok()
-            .flatten();
-        refusal.unwrap_or_else(|| self.editing.status(self.seen()).into())
+        match refusal {
+            Ok(Some(refusal)) => self.say(refusal),
+            _ => self.say_selection(),
+        }
     }
 
     /// Returns the edits of the scene, without those of the camera.
@@ -201,7 +218,7 @@ impl Session {
 
     /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
     /// cannot be written as scene text, they are comments, and the error is returned too.
-    pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
+    pub(crate) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
         let camera = self.orbit.current.to_ron(self.scene.origin);
         let shown = shown_options(&self.first, &self.scene);
         let animation = shown
@@ -218,13 +235,8 @@ impl Session {
         }
     }
 
-    /// Returns whether users have edited the scene or the camera's lens, apart from moving the camera.
-    pub(crate) fn has_edits(&self) -> bool {
-        !self.edits().is_empty() || self.orbit.has_edited_lens()
-    }
-
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
-    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does. The camera of a model or of
+    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does, or if it was saved under another name. The camera of a model or of
     /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
     /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
@@ -232,7 +244,7 @@ impl Session {
         let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file, S to another one".to_owned(),
-            (false, Some(why)) => why.for_keyboard().clone(),
+            (false, Some(why)) => why,
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
                 let lack = match missing.is_empty() {
@@ -242,7 +254,8 @@ impl Session {
                 format!("S saves a scene that shows the model{lack}")
             }
         };
-        (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
+        (!words.is_empty() && !self.is_saved())
+            .then(|| format!("{words} changed and not saved: {remedy}"))
     }
 
     /// Returns the kinds of parts that differ from the scene's file, as words such as "camera and materials"; empty if
@@ -252,9 +265,8 @@ impl Session {
         words(has_camera && !self.orbit.is_home(), &self.edits())
     }
 
-    /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
-    /// reported as a problem.
-    pub(super) fn save_to_scene(&mut self) -> Option<Message> {
+    /// Saves the camera and the edited parts to the scene's file, and displays a message about it or a problem.
+    pub(super) fn save_to_scene(&mut self) {
         let path = self.scene.path.display();
         let saved = match (
             can_save_view(&self.scene.path),
@@ -263,21 +275,19 @@ impl Session {
             (true, _) => self
                 .write_to_scene()
                 .map_err(|error| self.save_problem(&error)),
-            (false, Some(why)) => Err(why.map(|why| format!("{path}: {why}"))),
-            (false, None) => Err(Message::naming(SAVE_AS, "Save as", |save_as| {
-                format!(
-                    "{path} is a model, which cannot store changes; {save_as} saves a scene that shows it"
-                )
-            })),
+            (false, Some(why)) => Err(format!("{path}: {why}")),
+            (false, None) => Err(format!(
+                "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
+            )),
         };
         match saved {
-            Ok(message) => Some(message.into()),
+            Ok(message) => self.say(message),
             Err(problem) => self.report_problem(problem),
         }
     }
 
     /// Returns a problem on one line: what was not saved to the scene's file, why, and what to do instead.
-    fn save_problem(&self, error: &raysieve_scene::Error) -> Message {
+    fn save_problem(&self, error: &raysieve_scene::Error) -> String {
         use raysieve_scene::Error;
         let path = &self.scene.path;
         let what = format!(
@@ -288,17 +298,13 @@ impl Session {
         match error {
             // Saving under another name also needs the text of the file.
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => {
-                Message::naming("K again, or k prints them", "Save scene again", |again| {
-                    format!(
-                        "{what}: the file does not exist any more; put it back and press {again}"
-                    )
-                })
+                format!(
+                    "{what}: the file does not exist any more; put it back and press K (Save scene) again"
+                )
             }
-            Error::File { problem, .. } => format!("{what}: {problem}").into(),
-            Error::Write { problem, .. } => Message::naming(SAVE_AS, "Save as", |save_as| {
-                format!("{what}: {problem}, with {save_as}")
-            }),
-            _ => format!("{} not saved: {error}", words(true, &self.edits())).into(),
+            Error::File { problem, .. } => format!("{what}: {problem}"),
+            Error::Write { problem, .. } => format!("{what}: {problem}, with S (Save as)"),
+            _ => format!("{} not saved: {error}", words(true, &self.edits())),
         }
     }
 
@@ -335,9 +341,6 @@ impl Session {
         Ok(message)
     }
 }
-
-/// Name of saving under a chosen name, with a keyboard.
-const SAVE_AS: &str = "S (Save as)";
 
 /// Returns the scene and the camera that the user has moved.
 fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {

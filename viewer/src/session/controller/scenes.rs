@@ -5,7 +5,7 @@ use std::{mem, path::PathBuf, sync::Arc};
 use super::{History, Playback, Session};
 use crate::session::{
     commands::NewRenderer,
-    events::{LoadReason, Loaded, Message, SessionEvent},
+    events::{LoadReason, Loaded, SessionEvent},
     inspection_scene::InspectionScene,
     loader::LoadRequest,
     orbit::Orbit,
@@ -15,13 +15,13 @@ use raysieve_scene::{LoadOptions, Scene, escaped};
 
 impl Session {
     /// Requests a scene or model file, which is displayed once loaded. If loading fails, a problem is reported and the
-    /// current scene stays. Returns a message about the request; `None` if it is not possible.
-    pub(crate) fn open_file(&self, path: PathBuf) -> Option<Message> {
+    /// current scene stays.
+    pub(crate) fn open_file(&self, path: PathBuf) {
         let name = path.display().to_string();
         match &self.loader {
             Some(loader) => {
                 loader.send(LoadRequest::Open(path));
-                Some(format!("loading {name}").into())
+                self.say(format!("loading {name}"));
             }
             None => self.report_problem(format!(
                 "{name}: not loaded: the system has no free thread for it; restart the program"
@@ -29,38 +29,34 @@ impl Session {
         }
     }
 
-    /// Executes an event that a background thread of the session has reported. Returns a message to display, or `None`
-    /// if there is none.
-    pub(crate) fn handle_event(&mut self, event: SessionEvent) -> Option<Message> {
+    /// Executes an event that a background thread of the session has reported.
+    pub(crate) fn handle_event(&mut self, event: SessionEvent) {
         match event {
             SessionEvent::Loaded(loaded) => self.show(*loaded),
-            SessionEvent::SceneError(scene_error) => {
-                self.scene_error = Some(scene_error);
-                None
-            }
+            SessionEvent::SceneError(scene_error) => self.scene_error = Some(scene_error),
             SessionEvent::PoseError(error) => self.end_playback(error),
             SessionEvent::Focus(point) => {
                 self.record_view_separately();
                 let focused = self.orbit.focus_on(point);
                 self.render_view();
-                focused.map(|metres| format!("focus at {metres:.3} m").into())
+                if let Some(metres) = focused {
+                    self.say(format!("focus at {metres:.3} m"));
+                }
             }
             SessionEvent::GpusFailed => {
                 if let Some(loader) = &self.loader {
                     loader.send(LoadRequest::UseCpu);
                 }
-                None
             }
             SessionEvent::Query(query) => self.start_query(query),
         }
     }
 
-    /// Shows the scene from the next camera of its file, which `Home` then returns to. Always returns a message, also
-    /// if the file has no cameras.
-    pub(super) fn next_camera(&mut self) -> Option<Message> {
+    /// Shows the scene from the next camera of its file, which `Home` then returns to.
+    pub(super) fn next_camera(&mut self) {
         let cameras = &self.scene.cameras;
         if cameras.is_empty() {
-            return Some("the file has no cameras to choose from".into());
+            return self.say("the file has no cameras to choose from");
         }
         let index = self.file_camera.map_or(0, |last| last + 1) % cameras.len();
         let (name, number) = (&cameras[index].name, index + 1);
@@ -76,15 +72,14 @@ impl Session {
         self.orbit.home = camera;
         self.orbit.reset();
         self.render_view();
-        Some(message.into())
+        self.say(message);
     }
 
     /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size, unless another scene was opened
     /// or the scene's file has changed them.
     ///
-    /// Returns a message if a loaded file required a new renderer; `None` after an edit, or if the previous renderer
-    /// continues.
-    fn show(&mut self, loaded: Loaded) -> Option<Message> {
+    /// Displays a message if a loaded file required a new renderer, but not after an edit.
+    fn show(&mut self, loaded: Loaded) {
         let Loaded {
             read,
             scene,
@@ -97,8 +92,7 @@ impl Session {
             self.prepared(renderer, &scene, reason)
         });
         if reason == LoadReason::Edited {
-            self.render_view_with(renderer);
-            return None;
+            return self.render_view_with(renderer);
         }
         let opened = reason == LoadReason::Opened;
         let posed = reason == LoadReason::Posed;
@@ -162,13 +156,14 @@ impl Session {
             self.report_earlier_autosaves();
         }
         let verb = if opened { "opened" } else { "reloaded" };
-        replaced.then(|| format!("{} {verb}{edited}", scene.path.display()).into())
+        if replaced {
+            self.say(format!("{} {verb}{edited}", scene.path.display()));
+        }
     }
 
     /// Replaces the scene of path inspection and debug views.
     fn set_inspection_scene(&mut self, scene: Arc<Scene>, trees: Arc<SceneBvhs>) {
         self.inspection_scene = Arc::new(InspectionScene::new(scene, Some(trees)));
-        self.inspection.set_scene(self.inspection_scene.clone());
     }
 
     /// Prepares a renderer of the scene, which is that of path inspection, for the render thread: sets the selected

@@ -15,23 +15,27 @@ pub(super) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
     let (low, high) = kind.slider;
     let changed = match kind.is_logarithmic {
         // A source of light that is off starts in the middle.
-        true if number <= 0.0 => rounded(libm::sqrtf(low * high)),
-        true => rounded(number * libm::powf(FACTOR, steps)),
+        true if number <= 0.0 => rounded(libm::sqrtf(low * high), DIGITS),
+        true => rounded(number * libm::powf(FACTOR, steps), DIGITS),
         false if kind.is_whole => number + steps,
-        false => rounded(number + STEP * (high - low) * steps),
+        false => rounded(number + STEP * (high - low) * steps, DIGITS),
     };
     kind.clamped(changed)
 }
 
-/// Rounds a number to six significant digits, so that sums and products of short numbers are short in a scene file.
-pub(super) fn rounded(number: f32) -> f32 {
-    format!("{number:.5e}").parse().unwrap_or(number)
+/// Rounds a number to this number of significant digits, so that it is short in a scene file.
+pub(crate) fn rounded(number: f32, digits: usize) -> f32 {
+    let decimals = digits - 1;
+    format!("{number:.decimals$e}").parse().unwrap_or(number)
 }
+
+/// Number of significant digits of sums and products of short numbers.
+pub(super) const DIGITS: usize = 6;
 
 /// Returns a message such as "roughness 5 not set; must be 0 to 1" for a number that is outside its range, or not whole
 /// where it must be. Returns `None` otherwise. `label` is its name for people. A number of the range that has a name is
 /// followed by it, as in "2 (round)".
-pub(crate) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
+pub(super) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
     if kind.clamped(number) == number {
         return None;
     }
@@ -51,7 +55,7 @@ pub(crate) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Opti
 }
 
 /// Returns a number as text with its unit, which is separated by a space unless it is the degree sign.
-pub(super) fn with_unit(number: impl Display, unit: &str) -> String {
+pub(crate) fn with_unit(number: impl Display, unit: &str) -> String {
     match unit {
         "" | "°" => format!("{number}{unit}"),
         unit => format!("{number} {unit}"),

@@ -1,7 +1,6 @@
 //! Shows the animations of the displayed scene at the times that the session requests.
 //!
-//! A pose is loaded like a reloaded scene, but the file and its images are read only once. While the animation plays,
-//! the time is taken from the clock when the work on a pose begins, so that slow poses skip frames and never queue.
+//! A pose is loaded like a reloaded scene, but the file and its images are read only once.
 
 use std::{
     path::{Path, PathBuf},
@@ -25,34 +24,8 @@ pub(in crate::session) struct PoseRequest {
     pub(in crate::session) path: PathBuf,
     /// Animation that is shown, as [`LoadOptions::animation`]; `None` shows all.
     pub(in crate::session) animation: Option<String>,
-    pub(in crate::session) time: PoseTime,
-}
-
-/// The time of a pose, in seconds of the animation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::session) enum PoseTime {
-    /// A fixed time in seconds from the start.
-    At(f64),
-    /// The time of an animation that has been playing in a loop of this length since an instant, when it was at `from`.
-    Playing {
-        since: Instant,
-        from: f64,
-        seconds: f64,
-    },
-}
-
-impl PoseTime {
-    /// Returns the time in seconds of the animation at an instant.
-    pub(in crate::session) fn at(self, now: Instant) -> f64 {
-        match self {
-            Self::At(time) => time,
-            Self::Playing {
-                since,
-                from,
-                seconds,
-            } => (from + now.saturating_duration_since(since).as_secs_f64()).rem_euclid(seconds),
-        }
-    }
+    /// Time in seconds of the animation.
+    pub(in crate::session) time: f64,
 }
 
 impl LoaderState {
@@ -93,11 +66,10 @@ impl LoaderState {
             return;
         };
         if request.path == self.read.path {
-            let now = Instant::now();
-            self.posed = Some(now);
+            self.posed = Some(Instant::now());
             let options = LoadOptions {
                 animation: request.animation,
-                time: Some(request.time.at(now)),
+                time: Some(request.time),
                 ..self.first.clone()
             };
             let read = self.load_pose(&options);

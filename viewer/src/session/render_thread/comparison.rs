@@ -8,10 +8,7 @@ use compaction::select::Strategy;
 use super::RenderThreadState;
 use crate::{
     Error,
-    session::{
-        events::Message,
-        strategy_comparison::{ComparisonProgress, Method, Turn, compare},
-    },
+    session::strategy_comparison::{ComparisonProgress, Method, Turn, compare},
 };
 use raysieve::{
     film::picture::Picture,
@@ -145,32 +142,18 @@ impl RenderThreadState {
     /// Requests a comparison, or ends the one that is in progress or requested.
     pub(super) fn switch_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
-            return self.cancel_comparison();
+            (self.publisher.events).message("comparison of strategies stopped");
+            return self.end_comparison();
         }
         if self.region.wanted.is_some() {
-            let problem = Message::naming("O", "Region, then a tap", |whole| {
-                format!(
-                    "strategies are compared on the whole picture; {whole} renders it instead of a region"
-                )
-            });
-            self.publisher.events.problem(problem);
+            self.publisher.events.problem(
+                "strategies are compared on the whole picture; O (Region, then a click) renders it instead of a region",
+            );
             return Ok(());
         }
         self.wants_comparison = true;
-        let message = Message::naming("c", "Compare strategies", |stops| {
-            format!("comparing all strategies; {stops} stops")
-        });
-        self.publisher.events.message(message);
+        (self.publisher.events).message("comparing all strategies; c (Compare strategies) stops");
         Ok(())
-    }
-
-    /// Ends the comparison that is in progress or requested, if any, and displays that.
-    pub(super) fn cancel_comparison(&mut self) -> Result<(), Error> {
-        if self.comparison.is_some() || self.wants_comparison {
-            let message = "comparison of strategies stopped".to_owned();
-            self.publisher.events.message(message);
-        }
-        self.end_comparison()
     }
 
     /// Returns whether a comparison is wanted and the film can be set aside for it: every pixel has a sample.

@@ -80,11 +80,6 @@ impl RenderThreadState {
             commands.compares = false;
             changed = true;
         }
-        if commands.stops_comparing {
-            self.cancel_comparison()?;
-            commands.stops_comparing = false;
-            changed = true;
-        }
         if let Some(samples) = commands.samples {
             self.add_samples(samples)?;
             commands.samples = None;
@@ -147,7 +142,7 @@ impl RenderThreadState {
     /// Returns the number, from 0, of the last sample of the requested pixel; 0 if there is none. While the film has
     /// another size, as for a preview, uses the minimum sample count of its pixels.
     fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
-        let (size, (column, row)) = (query.size, query.pixel);
+        let (size, (column, row)) = (query.view.size, query.pixel);
         let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;
         let samples = match is_on_film {
             true => self.renderer.samples_of(row * size.0 + column)?,

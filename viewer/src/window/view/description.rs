@@ -13,10 +13,10 @@ use crate::{
         fitted::Fitted,
         pixels,
     },
-    session::end_text,
+    session::InspectedPath,
     window::theme::color,
 };
-use raysieve::inspect::path_record::{PathRecord, PathVertex, SegmentKind};
+use raysieve::inspect::path_record::{PathVertex, SegmentKind};
 
 /// Color of the outlines below a path's segments.
 const OUTLINE: Color32 = Color32::from_rgb(14, 17, 23);
@@ -76,7 +76,7 @@ impl View {
                 let scroll = ScrollArea::both().max_height(MAX_SHARE * region.height());
                 scroll.show(ui, |ui| {
                     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-                    for line in lines(ui, &inspected.path_record) {
+                    for line in lines(ui, inspected) {
                         ui.label(line);
                     }
                 });
@@ -119,7 +119,8 @@ fn line_color(kind: SegmentKind) -> Color {
     })
 }
 
-fn lines(ui: &Ui, record: &PathRecord) -> Vec<LayoutJob> {
+fn lines(ui: &Ui, inspected: &InspectedPath) -> Vec<LayoutJob> {
+    let record = &inspected.path_record;
     let [column, row] = record.pixel;
     let [red, green, blue] = record.radiance.to_array();
     let line = |pieces: Vec<(Color, String)>| {
@@ -142,7 +143,7 @@ fn lines(ui: &Ui, record: &PathRecord) -> Vec<LayoutJob> {
     let last = [
         vec![
             (DIM, "ended: ".to_owned()),
-            (PLAIN, end_text(record.end).to_owned()),
+            (PLAIN, inspected.end.to_owned()),
         ],
         vec![
             (DIM, "light: ".to_owned()),

@@ -11,7 +11,10 @@ use glam::Vec3;
 use super::menu::{choice, tool};
 use crate::{
     overlay::colors::{ACCENT, WARNING},
-    session::{Action, Change, Continuity, FRACTION, PartInfo, Property, ScreenAction, Session},
+    session::{
+        Action, Change, Continuity, EditorState, FRACTION, PartInfo, Property, ScreenAction,
+        Session, rounded, with_unit,
+    },
     window::theme::color,
 };
 use raysieve_scene::{FieldValue, NumberKind, Part};
@@ -47,7 +50,7 @@ impl Editor {
     pub(in crate::window) fn switch(&mut self, session: &mut Session) {
         self.is_open = !self.is_open;
         self.refusal = None;
-        if self.is_open && session.selected_part().is_none() {
+        if self.is_open && session.editor().selected.is_none() {
             session.choose_part(true);
         }
     }
@@ -59,17 +62,12 @@ impl Editor {
     }
 
     /// Adds the editor's widgets, and applies what the user does with them. Calls `act` with the action of a button.
-    /// Returns whether a value was changed.
-    pub(super) fn show(
-        &mut self,
-        ui: &mut Ui,
-        session: &mut Session,
-        mut act: impl FnMut(Action),
-    ) -> bool {
+    pub(super) fn show(&mut self, ui: &mut Ui, session: &mut Session, mut act: impl FnMut(Action)) {
         if !ui.input(|input| input.pointer.any_down()) {
             self.dragged = None;
         }
-        self.show_choice(ui, session);
+        let editor = session.editor();
+        self.show_choice(ui, &editor, session);
         ui.horizontal_wrapped(|ui| {
             for (label, action) in TOOLS {
                 if tool(ui, label, action) {
@@ -79,37 +77,33 @@ impl Editor {
         });
         ui.separator();
         let scroll = ScrollArea::vertical().auto_shrink([false, true]);
-        let mut has_changed = false;
-        scroll.show(ui, |ui| match session.selected_part() {
-            Some(part) => has_changed = self.show_properties(ui, part, session),
+        scroll.show(ui, |ui| match editor.selected {
+            Some(part) => self.show_properties(ui, part, &editor, session),
             None => {
                 ui.label("click on an object in the picture");
             }
         });
-        has_changed
     }
 
     /// Adds the list of parts, with buttons for the previous and the next one.
-    fn show_choice(&mut self, ui: &mut Ui, session: &mut Session) {
+    fn show_choice(&mut self, ui: &mut Ui, editor: &EditorState, session: &mut Session) {
         ui.horizontal(|ui| {
             let previous = ui.button("<").on_hover_text("previous part (M)");
             describe(ui, &previous, "previous part");
             if previous.clicked() {
                 session.choose_part(false);
             }
-            let name = session.selected_name();
-            let name = name.unwrap_or_else(|| "nothing selected".to_owned());
+            let name = editor.name.as_deref().unwrap_or("nothing selected");
             let width = (ui.available_width() - ui.spacing().interact_size.x).max(20.0);
             let list = ComboBox::from_id_salt("part")
                 .selected_text(RichText::new(name).color(color(ACCENT)))
                 .width(width)
                 .truncate();
-            let parts = session.parts().into_iter();
-            let parts = parts.map(|PartInfo { part, name }| (Some(part), name));
-            let selected = session.selected_listed_part();
+            let parts = editor.parts.iter();
+            let parts = parts.map(|PartInfo { part, name }| (Some(*part), name));
             // A long name leaves room for the button after it.
             let size = egui::vec2(width, ui.spacing().interact_size.y);
-            let shown = ui.allocate_ui(size, |ui| choice(ui, list, parts, &selected));
+            let shown = ui.allocate_ui(size, |ui| choice(ui, list, parts, &editor.listed));
             let (list, part) = shown.inner;
             if let Some(part) = part.flatten() {
                 // The part may be gone after a reload.
@@ -124,11 +118,18 @@ impl Editor {
         });
     }
 
-    fn show_properties(&mut self, ui: &mut Ui, part: Part, session: &mut Session) -> bool {
-        let selected = session.selected_component();
-        let mut has_changed = false;
-        for (place, property) in session.properties().iter().enumerate() {
-            let is_selected = selected.as_ref().is_some_and(|one| one.property == place);
+    fn show_properties(
+        &mut self,
+        ui: &mut Ui,
+        part: Part,
+        editor: &EditorState,
+        session: &mut Session,
+    ) {
+        for (place, property) in editor.properties.iter().enumerate() {
+            let is_selected = editor
+                .component
+                .as_ref()
+                .is_some_and(|one| one.property == place);
             let mut new = None;
             ui.push_id((part, property.id), |ui| {
                 let text = RichText::new(&property.label);
@@ -158,14 +159,13 @@ impl Editor {
             if let Some(value) = new {
                 let continuity = self.continuity(ui, part, property.id);
                 self.refusal = None;
-                has_changed = true;
                 // The part may be gone after a reload.
                 if let Some(refusal) = session
                     .edit(part, property.id, value, continuity)
                     .ok()
                     .flatten()
                 {
-                    self.refusal = Some((part, property.id, refusal.for_keyboard().clone()));
+                    self.refusal = Some((part, property.id, refusal));
                 }
             }
             if let Some((refused, id, reason)) = &self.refusal
@@ -174,7 +174,6 @@ impl Editor {
                 ui.label(RichText::new(reason).color(color(WARNING)));
             }
         }
-        has_changed
     }
 
     /// Adds the widget of a value. Returns the value that the user sets.
@@ -264,7 +263,7 @@ fn slider(
         .logarithmic(kind.is_logarithmic)
         .smallest_positive(f64::from(low.max(f32::MIN_POSITIVE)))
         .clamping(SliderClamping::Never)
-        .suffix(suffix(kind))
+        .suffix(with_unit("", kind.unit))
         .custom_formatter(|value, _| number(value as f32, kind))
         .custom_parser(move |text| parsed(text, value, kind, refused))
         .update_while_editing(false);
@@ -274,14 +273,6 @@ fn slider(
     let response = ui.add(slider).labelled_by(label);
     let new = edited(shown, kind);
     (response.changed() && new != value).then_some(new)
-}
-
-/// Returns the unit of a number with a space before it.
-fn suffix(kind: &NumberKind) -> String {
-    match kind.unit {
-        "" | "°" => kind.unit.to_owned(),
-        unit => format!(" {unit}"),
-    }
 }
 
 /// Change of a channel per point of a drag.
@@ -297,9 +288,12 @@ fn color_fields(
 ) -> Option<Vec3> {
     let mut picked = value.to_array();
     let response = ui.color_edit_button_rgb(&mut picked).labelled_by(label);
-    let mut new = response
-        .changed()
-        .then(|| kept(value, Vec3::from_array(picked).map(rounded)));
+    let mut new = response.changed().then(|| {
+        kept(
+            value,
+            Vec3::from_array(picked).map(|channel| rounded(channel, 4)),
+        )
+    });
     for (channel, name) in ["red", "green", "blue"].into_iter().enumerate() {
         let old = value[channel];
         let mut shown = f64::from(old);
@@ -320,11 +314,6 @@ fn color_fields(
         }
     }
     new.filter(|new| *new != value)
-}
-
-/// Rounds a number to four significant digits, so that it is short in a scene file.
-pub(super) fn rounded(value: f32) -> f32 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// Returns the number that a slider at this value sets: it has four significant digits, or is whole if only whole numbers

@@ -25,10 +25,8 @@ pub(super) struct PanelTexture {
     texture: Option<TextureHandle>,
     /// Size of the region in which the panel was drawn in physical pixels; `None` if it must be drawn again.
     drawn_in: Option<(u32, u32)>,
-    /// Area of the panel in its region in physical pixels; `None` if there was no room.
-    area: Option<Area>,
-    /// Rows of the panel in words, with their areas in its region.
-    rows: Vec<StatsRow>,
+    /// Area of the panel and its rows in words, in physical pixels of its region; `None` if there was no room.
+    panel: Option<StatsPanel>,
 }
 
 /// Width in points around the text of a tooltip.
@@ -61,23 +59,21 @@ impl PanelTexture {
         if self.drawn_in != Some(size) {
             self.drawn_in = Some(size);
             let mut rgba = vec![0; 4 * size.0 as usize * size.1 as usize];
-            let drawn = draw(&mut rgba, size);
-            self.area = drawn.as_ref().map(|panel| panel.area);
-            self.rows = drawn.map(|panel| panel.rows).unwrap_or_default();
-            if let Some(area) = self.area {
+            self.panel = draw(&mut rgba, size);
+            if let Some(area) = self.panel.as_ref().map(|panel| panel.area) {
                 self.upload(ui, name, &rgba, size.0 as usize, area);
             }
         }
-        let (area, texture) = (self.area?, self.texture.as_ref()?);
+        let (panel, texture) = (self.panel.as_ref()?, self.texture.as_ref()?);
         let scale = ui.pixels_per_point();
         let moved = |area: Area| {
             let columns = area.columns(region.x + area.x, area.width);
             columns.rows(region.y + area.y, area.height)
         };
-        let (rect, whole) = (to_rect(moved(area), scale), to_rect(region, scale));
+        let (rect, whole) = (to_rect(moved(panel.area), scale), to_rect(region, scale));
         ui.painter()
             .image(texture.id(), rect, WHOLE, Color32::WHITE);
-        for (number, row) in self.rows.iter().enumerate() {
+        for (number, row) in panel.rows.iter().enumerate() {
             let id = Id::new((name, number));
             let area = to_rect(moved(row.area), scale);
             // The edge between two rows belongs to one of them.
@@ -268,14 +264,13 @@ fn size_of(area: Area) -> (u32, u32) {
     (area.width.max(0) as u32, area.height.max(0) as u32)
 }
 
-/// Adds a panel in a region in points, as high as its content or the region. Returns the result of `add`, and the height
-/// of the panel.
-pub(super) fn framed<T>(
+/// Adds a panel in a region in points, as high as its content or the region. Returns the height of the panel.
+pub(super) fn framed(
     ui: &mut Ui,
     name: &'static str,
     region: Rect,
-    add: impl FnOnce(&mut Ui) -> T,
-) -> (T, f32) {
+    add: impl FnOnce(&mut Ui),
+) -> f32 {
     let area = egui::Area::new(Id::new(name))
         .order(egui::Order::Middle)
         .fixed_pos(region.min)
@@ -283,13 +278,12 @@ pub(super) fn framed<T>(
     let shown = area.show(ui.ctx(), |ui| {
         let frame = Frame::window(ui.style()).outer_margin(6.0);
         let margin = frame.total_margin().sum();
-        let shown = frame.show(ui, |ui| {
+        frame.show(ui, |ui| {
             let size = (region.size() - margin).max(egui::vec2(20.0, 20.0));
             ui.set_width(size.x);
             ui.set_max_height(size.y);
-            add(ui)
+            add(ui);
         });
-        shown.inner
     });
-    (shown.inner, shown.response.rect.height())
+    shown.response.rect.height()
 }

@@ -7,7 +7,7 @@ use egui::{
 
 use glam::DVec2;
 
-use super::{Corners, Request, View, to_rect};
+use super::{Corners, View, to_rect};
 use crate::{
     overlay::{fitted::Fitted, pixels::short},
     session::{Continuity, Motion, Session},
@@ -148,22 +148,19 @@ impl View {
         {
             match (self.selects_region, modifiers.ctrl, modifiers.shift) {
                 (true, ..) => self.render_region(session, (pixel, pixel)),
-                (_, true, _) => self.say_any(session.focus(pixel)),
+                (_, true, _) => session.focus(pixel),
                 (_, _, false) => self.inspect(session, pixel),
                 _ => {}
             }
-            self.requests.push(Request::Update);
         }
         if response.secondary_clicked() {
             self.close_path_or_messages();
-            self.requests.push(Request::Update);
         }
         self.handle_drag(ui, fitted, response, &pixel_at, session);
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch {
             self.drag = None;
             session.move_camera(Motion::Zoom(touch.zoom_delta));
-            self.requests.push(Request::Update);
         }
         if response.contains_pointer() {
             self.handle_wheel(ui, fitted, session);
@@ -202,15 +199,11 @@ impl View {
             let mut move_by = |motion, continuity: &mut Continuity| {
                 session.move_on(motion, *continuity);
                 *continuity = Continuity::Continues;
-                self.requests.push(Request::Update);
             };
+            let (across, along) = (right / side, down / side);
             match &mut self.drag {
-                Some((Drag::Turn, continuity)) => {
-                    move_by(Motion::Turn(right / side, down / side), continuity);
-                }
-                Some((Drag::Pan, continuity)) => {
-                    move_by(Motion::Pan(right / side, down / side), continuity);
-                }
+                Some((Drag::Turn, continuity)) => move_by(Motion::Turn(across, along), continuity),
+                Some((Drag::Pan, continuity)) => move_by(Motion::Pan(across, along), continuity),
                 Some((Drag::Picture, _)) => {
                     self.zoom = fitted.moved(self.zoom, DVec2::new(right.into(), down.into()));
                     ui.request_repaint();
@@ -228,7 +221,6 @@ impl View {
             if response.drag_stopped() {
                 let region = (*from, *to);
                 self.render_region(session, region);
-                self.requests.push(Request::Update);
             }
         }
         if response.drag_stopped() {
@@ -261,7 +253,6 @@ impl View {
         for (notches, is_ctrl) in turns {
             if !is_ctrl {
                 session.move_camera(Motion::Dolly(notches));
-                self.requests.push(Request::Update);
                 continue;
             }
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
@@ -339,13 +330,8 @@ const ARROWS: egui::EventFilter = egui::EventFilter {
 };
 
 fn corners(region: Region) -> Corners {
-    let Region {
-        x,
-        y,
-        width,
-        height,
-    } = region;
-    ((x, y), (x + width - 1, y + height - 1))
+    let Region { x, y, .. } = region;
+    ((x, y), (x + region.width - 1, y + region.height - 1))
 }
 
 /// Converts a position in points to physical pixels.

@@ -67,8 +67,7 @@ impl View {
             let (_, new) = choice(ui, list, all, &chosen);
             if let Some(new) = new {
                 // The list contains only animations of the file.
-                self.say_any(session.choose_animation(new).ok().flatten());
-                self.requests.push(Request::Update);
+                let _ = session.choose_animation(new);
             }
         }
         let text = animation.text();
@@ -85,8 +84,7 @@ impl View {
             egui::WidgetInfo::slider(true, time, "time of the animation in seconds")
         });
         if slider.changed() {
-            self.say_any(session.seek(time));
-            self.requests.push(Request::Update);
+            session.seek(time);
         }
         if has_text {
             ui.label(text);

@@ -1,4 +1,5 @@
-//! Saves what the window displays, on threads of its own, and opens scenes, models and images to compare with.
+//! Saves what the window displays, on threads of its own, and opens scenes, models and images to compare with. Asks before
+//! unsaved changes of the scene are lost.
 
 use std::{
     io::Write,
@@ -12,7 +13,7 @@ use crate::{
     Error,
     overlay::FigureFormat,
     saved_picture::SavedPicture,
-    session::{Action, Change, EditState},
+    session::{Action, Change, EditState, spawn},
     window::{
         Wake,
         layout::Placement,
@@ -20,7 +21,7 @@ use crate::{
             Choice, Dialog, Proposal, Purpose, check_name, in_full, is_same_file, offered_endings,
             proposed_name, save_numbered, with_ending,
         },
-        view::{NamePrompt, Pending},
+        view::{Answer, NamePrompt, Pending, Question},
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, render::output::PictureFormat};
@@ -64,31 +65,43 @@ impl Viewer {
         }
     }
 
+    /// Asks for the name of a file to save to; see [`ask`](Self::ask).
+    pub(super) fn ask_name(&mut self, proposal: Proposal) {
+        let proposed = proposed_name(&self.session.scene.path, proposal);
+        self.ask(Purpose::Save, proposed);
+    }
+
+    /// Asks for a file to open; see [`ask`](Self::ask).
+    pub(super) fn ask_to_open(&mut self) {
+        self.ask(Purpose::Open, name(&self.session.scene.path));
+    }
+
     /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows. Lets the
     /// user type the name in the window instead if no dialog could be opened before.
-    pub(super) fn ask_name(&mut self, proposal: Proposal) {
+    fn ask(&mut self, purpose: Purpose, proposed: String) {
         if self.view.prompt.is_some() {
             return;
         }
-        let scene = &self.session.scene.path;
-        let proposed = proposed_name(scene, proposal);
         if self.has_no_dialog {
-            return self.ask_typed_name(Purpose::Save, proposed);
+            return self.ask_typed_name(purpose, proposed);
         }
-        let dialog = Dialog::to_save(scene, &proposed, &self.screen.window);
-        self.show_dialog(dialog, "choose a name in the dialog");
-    }
-
-    /// Shows a dialog unless one is open, and displays a message about it. `Wake::Chosen` follows.
-    pub(super) fn show_dialog(&mut self, dialog: Dialog, message: &str) {
         // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
-        self.say(message.to_owned());
+        self.say(match purpose {
+            Purpose::Save => "choose a name in the dialog",
+            Purpose::Open => "choose a file in the dialog",
+        });
         if self.asks_name {
             return;
         }
-        let (wake, purpose) = (self.wake.clone(), dialog.purpose);
-        let asked = thread::Builder::new().name("dialog".to_owned());
-        match asked.spawn(move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())))) {
+        let wake = self.wake.clone();
+        let dialog = Dialog::new(
+            purpose,
+            &self.session.scene.path,
+            proposed,
+            &self.screen.window,
+        );
+        let ask = move || drop(wake.send_event(Wake::Chosen(purpose, dialog.path())));
+        match spawn("dialog", ask) {
             Ok(_) => self.asks_name = true,
             Err(error) => self.say_problem(format!("cannot ask for a name: {error}")),
         }
@@ -166,14 +179,12 @@ impl Viewer {
     /// Saves something on a thread of its own, which sends `Wake::Saved` at its end.
     fn save_by(&mut self, save: impl FnOnce() -> SaveResult + Send + 'static) {
         let wake = self.wake.clone();
-        let save = thread::Builder::new()
-            .name("save".to_owned())
-            .spawn(move || {
-                let saved = save();
-                let _ = wake.send_event(Wake::Saved(thread::current().id()));
-                saved
-            });
-        match save {
+        let save = move || {
+            let saved = save();
+            let _ = wake.send_event(Wake::Saved(thread::current().id()));
+            saved
+        };
+        match spawn("save", save) {
             Ok(save) => self.saves.push(save),
             Err(error) => self.say_problem(format!("cannot save: {error}")),
         }
@@ -189,8 +200,9 @@ impl Viewer {
         let saved = joined(self.saves.swap_remove(place));
         match saved {
             Ok((message, state)) => {
-                self.saved_state = state.or(self.saved_state.take());
-                self.session.schedule_autosave();
+                state
+                    .into_iter()
+                    .for_each(|state| self.session.record_saved(state));
                 self.say(message);
             }
             Err(error) => self.say_problem(error.to_string()),
@@ -254,20 +266,6 @@ impl Viewer {
         }
     }
 
-    /// Opens a dialog for a file to open, unless a dialog is open. `Wake::Chosen` follows. Lets the user type a name in
-    /// the window instead if no dialog could be opened before.
-    pub(super) fn ask_to_open(&mut self) {
-        if self.view.prompt.is_some() {
-            return;
-        }
-        let scene = self.session.scene.path.clone();
-        if self.has_no_dialog {
-            return self.ask_typed_name(Purpose::Open, name(&scene));
-        }
-        let dialog = Dialog::to_open(&scene, &self.screen.window);
-        self.show_dialog(dialog, "choose a file in the dialog");
-    }
-
     /// Opens a scene or model file, and displays a message. The current scene stays until the file is loaded. If it has
     /// unsaved changes, asks first. An image is compared with the picture instead.
     pub(in crate::window) fn open_file(&mut self, path: PathBuf) {
@@ -278,14 +276,7 @@ impl Viewer {
             return self.say_problem(format!("{}: {problem}", path.display()));
         }
         if self.may_discard(Pending::Open(path.clone())) {
-            self.open_now(path);
-        }
-    }
-
-    /// Opens a scene or model file, and displays a message. Unsaved changes of the current scene are lost.
-    pub(super) fn open_now(&mut self, path: PathBuf) {
-        if let Some(message) = self.session.open_file(path) {
-            self.say(message);
+            self.session.open_file(path);
         }
     }
 
@@ -293,8 +284,7 @@ impl Viewer {
     fn open_image(&mut self, path: PathBuf) {
         let wake = self.wake.clone();
         let read = move || drop(wake.send_event(Wake::Compared(ComparisonImage::open(&path))));
-        let thread = thread::Builder::new().name("image".to_owned()).spawn(read);
-        if let Err(error) = thread {
+        if let Err(error) = spawn("image", read) {
             self.say_problem(format!("cannot read the image: {error}"));
         }
     }
@@ -315,15 +305,72 @@ impl Viewer {
             Err(error) => self.say_problem(error.to_string()),
         }
     }
+
+    /// Quits as by a key or, if `by_button`, as by the close button of the window. With unsaved changes, asks first, unless
+    /// the user sees that question already.
+    pub(in crate::window) fn quit(&mut self, by_button: bool) {
+        // Only the button can be pressed by mistake while another question is displayed.
+        let is_other = |question: &Question| question.pending != Pending::Quit;
+        if by_button || !self.view.question.as_ref().is_some_and(is_other) {
+            self.quits |= self.may_discard(Pending::Quit);
+        }
+    }
+
+    /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
+    /// user sees the question about the same already.
+    pub(super) fn may_discard(&mut self, pending: Pending) -> bool {
+        let Some(text) = self.session.unsaved_changes() else {
+            return true;
+        };
+        let is_visible = self.screen.is_visible();
+        let is_answered = self
+            .view
+            .question
+            .take()
+            .is_some_and(|question| question.is_shown && question.pending == pending);
+        if is_answered && is_visible {
+            return true;
+        }
+        let path = &self.session.scene.path;
+        self.view.question = Some(Question {
+            pending,
+            text,
+            can_save: path.extension().is_some_and(|ending| ending == "ron"),
+            is_shown: false,
+        });
+        if !is_visible {
+            self.screen.uncover();
+        }
+        self.screen.refresh_soon();
+        false
+    }
+
+    /// Carries out the answer to the question about unsaved changes, if there is one.
+    pub(super) fn answer(&mut self, answer: Answer) {
+        let Some(question) = self.view.question.take() else {
+            return;
+        };
+        if answer == Answer::Cancel {
+            return;
+        }
+        if answer == Answer::Save {
+            self.session.act(Change::SaveCamera);
+            // A failure is reported as a problem.
+            if self.session.unsaved_changes().is_some() {
+                return;
+            }
+        }
+        match question.pending {
+            Pending::Quit => self.quits = true,
+            Pending::Open(path) => self.session.open_file(path),
+        }
+    }
 }
 
 /// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
 pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
-    save.join().unwrap_or_else(|panic| {
-        Err(Error::Window {
-            problem: panic_text(&*panic),
-        })
-    })
+    save.join()
+        .unwrap_or_else(|panic| Err(Error::window(panic_text(&*panic))))
 }
 
 /// Endings of files that can be opened, for people.
