@@ -67,13 +67,16 @@ inline bool is_matched(f32 ior) {
 }
 
 inline bool is_displaced(const Material *materials, u32 bodies, u32 body, const Material &material) {
-    u32 outside = outside_body(bodies, body);
-    if (outside == 0 || (material.flags & BODY) == 0) return false;
-    u32 priority = priority_of(material);
-    if (priority_of(materials[outside - 1]) > priority) return true;
+    if ((material.flags & BODY) == 0) return false;
+    u32 outside = outside_body(bodies, body), priority = priority_of(material);
+    f32 outside_ior = 1.0f;
+    if (outside != 0) {
+        if (priority_of(materials[outside - 1]) > priority) return true;
+        outside_ior = materials[outside - 1].ior;
+    }
     bool is_glass = material.kind == DIELECTRIC || material.kind == ROUGH_DIELECTRIC;
     bool is_clear = material.color.x == 1.0f && material.color.y == 1.0f && material.color.z == 1.0f;
-    return priority > 0 && is_glass && is_clear && is_matched(relative_ior(material, materials[outside - 1].ior));
+    return priority > 0 && is_glass && is_clear && is_matched(relative_ior(material, outside_ior));
 }
 
 inline u32 nested_table(const f32 *tables, const Material &material, f32 ior) {

@@ -243,7 +243,17 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     }
     if ((KINDS & NESTED) != 0 && priority_of(material) > 0) {
         u32 outside = outside_body(vertex.bodies, body);
-        if (outside != 0) material = material_in(scene.energy, material, scene.materials[outside - 1].ior);
+        if (outside != 0) {
+            const Material &around = scene.materials[outside - 1];
+            f32 outside_ior = around.ior;
+            if (around.dispersion > 0.0f) {
+                ChosenChannel chosen = choose_channel(vertex.throughput.rgb, choice.y);
+                vertex.throughput.rgb = chosen.throughput;
+                outside_ior = dispersed_ior(around, chosen.channel);
+                choice.y = chosen.choice;
+            }
+            material = material_in(scene.energy, material, outside_ior);
+        }
     }
     Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;

@@ -142,23 +142,26 @@ pub fn is_matched(ior: f32) -> bool {
 /// Returns whether light passes a body's surface straight, as if it were not there, on a path that is inside `bodies`.
 ///
 /// It does if a body of higher priority is on both sides, or if clear glass with a priority has the refractive index of
-/// the body outside.
+/// the body outside, or of air if there is none.
 #[inline]
 pub fn is_displaced(materials: &[Material], bodies: u32, body: u32, material: &Material) -> bool {
-    let outside = outside_body(bodies, body);
-    if outside == 0 || material.flags & BODY == 0 {
+    if material.flags & BODY == 0 {
         return false;
     }
-    let outside = &materials[outside as usize - 1];
-    let priority = priority_of(material);
-    if priority_of(outside) > priority {
-        return true;
+    let (outside, priority) = (outside_body(bodies, body), priority_of(material));
+    let mut outside_ior = 1.0;
+    if outside != 0 {
+        let outside = &materials[outside as usize - 1];
+        if priority_of(outside) > priority {
+            return true;
+        }
+        outside_ior = outside.ior;
     }
     let is_glass = material.kind == DIELECTRIC || material.kind == ROUGH_DIELECTRIC;
     priority > 0
         && is_glass
         && material.color == Vec3::ONE
-        && is_matched(relative_ior(material, outside.ior))
+        && is_matched(relative_ior(material, outside_ior))
 }
 
 /// Returns the offset of the energy table, in floats, of glass with a priority for a relative refractive index.

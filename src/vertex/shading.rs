@@ -496,7 +496,14 @@ pub fn shade_path<const INSTANCED: bool>(
         let outside = outside_body(vertex.bodies, body_of(surface.material));
         if outside != 0 {
             let outside = &scene.materials[outside as usize - 1];
-            nested = material_in(&scene.energy, material, outside.ior);
+            let mut outside_ior = outside.ior;
+            if outside.dispersion > 0.0 {
+                let channel;
+                (vertex.throughput.rgb, channel, choice.1) =
+                    choose_channel(vertex.throughput.rgb, choice.1);
+                outside_ior = dispersed_ior(outside, channel);
+            }
+            nested = material_in(&scene.energy, material, outside_ior);
             material = &nested;
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn variants(materials: &[Material]) -> Vec<(usize, Material)> {
     let bodies = materials
         .iter()
         .filter(|material| material.flags & (BODY | BOUNDARY) != 0);
-    let mut outsides: Vec<f32> = bodies.map(|material| material.ior).chain([1.0]).collect();
+    let mut outsides: Vec<f32> = bodies.flat_map(indices).chain([1.0]).collect();
     sort(&mut outsides);
     if outsides.len() > MAX_EXACT {
         // The closest table serves.
@@ -27,17 +27,10 @@ pub(super) fn variants(materials: &[Material]) -> Vec<(usize, Material)> {
         .filter(|(_, material)| priority_of(material) > 0);
     nested
         .flat_map(|(index, material)| {
-            let channels = if material.dispersion > 0.0 {
-                0..3
-            } else {
-                1..2
-            };
-            let mut inside: Vec<f32> = channels
-                .flat_map(|channel| {
-                    let mut refracting = *material;
-                    if material.dispersion > 0.0 {
-                        refracting.ior = dispersed_ior(material, channel);
-                    }
+            let mut inside: Vec<f32> = indices(material)
+                .into_iter()
+                .flat_map(|ior| {
+                    let refracting = Material { ior, ..*material };
                     let relative = move |&outside| relative_ior(&refracting, outside);
                     outsides.iter().map(relative).collect::<Vec<f32>>()
                 })
@@ -54,6 +47,17 @@ pub(super) fn variants(materials: &[Material]) -> Vec<(usize, Material)> {
             })
         })
         .collect()
+}
+
+/// Returns the refractive indices of a body: one, or one per channel with dispersion.
+fn indices(material: &Material) -> Vec<f32> {
+    if material.dispersion > 0.0 {
+        [0, 1, 2]
+            .map(|channel| dispersed_ior(material, channel))
+            .into()
+    } else {
+        vec![material.ior]
+    }
 }
 
 /// Sorts refractive indices and removes duplicates.
