@@ -169,8 +169,8 @@ struct Paths<'a> {
     camera: &'a Camera,
     /// Maximum number of scattering events.
     max_bounces: u32,
-    /// Number of rows and columns of the paths of a cell.
-    side: u32,
+    /// Each of the 8 by 8 cells of the picture has `cell_side` by `cell_side` paths.
+    cell_side: u32,
 }
 
 impl Paths<'_> {
@@ -178,19 +178,19 @@ impl Paths<'_> {
         scene: &'a RenderScene,
         camera: &'a Camera,
         max_bounces: u32,
-        side: u32,
+        cell_side: u32,
     ) -> Paths<'a> {
         Paths {
             scene,
             camera,
             max_bounces: max_bounces.min(MAX_BOUNCES),
-            side,
+            cell_side,
         }
     }
 
     /// Returns the number of paths. Those of a cell are adjacent.
     fn count(&self) -> u32 {
-        CELLS * CELLS * self.side * self.side
+        CELLS * CELLS * self.cell_side * self.cell_side
     }
 
     /// Returns for each part of the lights the sum over all paths of the square of its light, relative to the mean light of
@@ -213,7 +213,7 @@ impl Paths<'_> {
             }
         }
         let mut squares = [0; MAX_PARTS];
-        for cell in lights.chunks((self.side * self.side) as usize) {
+        for cell in lights.chunks((self.cell_side * self.cell_side) as usize) {
             let all: f64 = cell.iter().flatten().sum();
             let mean = all / cell.len() as f64;
             if mean > 0.0 && mean.is_finite() {
@@ -270,16 +270,16 @@ impl Paths<'_> {
     ) {
         let (width, height) = self.camera.size();
         let (cell, within) = (
-            path / (self.side * self.side),
-            path % (self.side * self.side),
+            path / (self.cell_side * self.cell_side),
+            path % (self.cell_side * self.cell_side),
         );
         let place = |cell: u32, within: u32, size: u32| {
-            let place = u64::from(cell * self.side + within);
-            let grid = u64::from(CELLS * self.side);
+            let place = u64::from(cell * self.cell_side + within);
+            let grid = u64::from(CELLS * self.cell_side);
             ((2 * place + 1) * u64::from(size) / (2 * grid)) as u32
         };
-        let column = place(cell % CELLS, within % self.side, width);
-        let row = place(cell / CELLS, within / self.side, height);
+        let column = place(cell % CELLS, within % self.cell_side, width);
+        let row = place(cell / CELLS, within / self.cell_side, height);
         let pixel = row * width + column;
         // No render has this sample, so that the probabilities do not depend on the film's samples.
         let sample = u32::MAX;

@@ -227,8 +227,8 @@ pub fn fill_pairs(span: &Span, list: &[u32], first_path: u32, pairs: &mut [(u32,
     }
 }
 
-/// Adjacent paths of consecutive pixels, each with the same samples.
-struct Run {
+/// A run of adjacent paths: consecutive pixels, each with the same number of samples.
+struct PixelRun {
     /// Number of pixels.
     pixels: u32,
     /// Number of samples of each pixel.
@@ -236,11 +236,11 @@ struct Run {
 }
 
 /// Returns a run that begins with `path`, whose pixel is `pixel`. It can be shorter than possible.
-fn path_run(span: &Span, path: u32, pixel: u32) -> Run {
+fn path_run(span: &Span, path: u32, pixel: u32) -> PixelRun {
     let (first, log2_samples) = samples_together(span, path);
     let (scheduled, samples) = ((path - first) >> log2_samples, 1 << log2_samples);
     if !(path - first).is_multiple_of(samples) {
-        return Run {
+        return PixelRun {
             pixels: 1,
             samples: 1,
         };
@@ -255,5 +255,5 @@ fn path_run(span: &Span, path: u32, pixel: u32) -> Run {
             .min(span.pixel_count - scheduled % span.pixel_count)
             .min(span.pixel_count - pixel)
     };
-    Run { pixels, samples }
+    PixelRun { pixels, samples }
 }

@@ -56,7 +56,8 @@ enum compaction_status
     COMPACTION_WORKSPACE_TOO_SMALL = 5,
     // The workspace is in use by a call of another thread.
     COMPACTION_BUSY = 6,
-    // A count in memory was larger than the number of items that the call allowed.
+    // The word at `count` was larger than the number of items, or of segments, that the call allowed. On a GPU, the
+    // call used that number, and compaction_workspace_check reports it.
     COMPACTION_COUNT_TOO_LARGE = 7,
     // The GPU has too little free memory.
     COMPACTION_OUT_OF_MEMORY = 8,

@@ -51,7 +51,7 @@ impl<W: CountWord> TypedOperation for Columns<W> {
     type Scratch = select_columns::Workspace;
     type Call = ColumnsCall<'static>;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &ColumnsCall<'_>) -> Result<(), Failure> {
         let (got, expected) = (call.columns.len(), self.bytes.len());

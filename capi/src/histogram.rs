@@ -142,7 +142,7 @@ impl<T: Binned, W: CountWord> TypedOperation for Histograms<T, W> {
     type Scratch = histogram::Workspace;
     type Call = HistogramCall;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &HistogramCall) -> Result<(), Failure> {
         let bins = u64::from(self.bins);

@@ -26,8 +26,8 @@ pub(crate) trait TypedOperation: Send + Sync + 'static {
     /// The arguments of its calls. Each operation has a type of its own, by which [`call`] finds it.
     type Call: 'static;
 
-    /// Returns the strategy on which the size of the scratch memory depends.
-    fn strategy(&self) -> <Self::Scratch as PlanScratch>::Strategy;
+    /// Returns the strategy or the parameter on which the size of the scratch memory depends; `()` if there is none.
+    fn scratch_variant(&self) -> <Self::Scratch as PlanScratch>::Strategy;
 
     /// Runs a call. Returns a failure for invalid arguments, before anything is written.
     ///
@@ -60,16 +60,16 @@ trait ErasedOperation<C>: Send + Sync {
 
 impl<C, T: TypedOperation<Call = C>> ErasedOperation<C> for T {
     fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure> {
-        T::Scratch::bytes_for(context, self.strategy(), extent)
+        T::Scratch::bytes_for(context, self.scratch_variant(), extent)
     }
 
     fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure> {
-        let scratch = T::Scratch::in_arena(arena, self.strategy(), extent)?;
+        let scratch = T::Scratch::in_arena(arena, self.scratch_variant(), extent)?;
         Ok(Box::new(scratch))
     }
 
     fn host_scratch(&self, extent: Extent) -> Result<HostScratch, Failure> {
-        HostScratch::of::<T::Scratch>(self.strategy(), extent)
+        HostScratch::of::<T::Scratch>(self.scratch_variant(), extent)
     }
 
     unsafe fn run_erased(
@@ -81,7 +81,7 @@ impl<C, T: TypedOperation<Call = C>> ErasedOperation<C> for T {
         let site = Site {
             workspace,
             stream,
-            variant: self.strategy().variant(),
+            variant: self.scratch_variant().variant(),
         };
         // SAFETY: the caller's duty.
         unsafe { self.run(site, call) }
@@ -225,7 +225,7 @@ macro_rules! operation {
             type Scratch = $scratch_type;
             type Call = $call_type;
 
-            $crate::operation::strategy!($($strategy)?);
+            $crate::operation::scratch_variant!($($strategy)?);
 
             unsafe fn run(&self, site: Site, $call: &$call_type) -> Result<(), Failure> {
                 let $this = self;
@@ -250,18 +250,18 @@ macro_rules! operation {
 }
 pub(crate) use operation;
 
-/// Implements [`TypedOperation::strategy`] by the field `strategy`, or for an operation without strategies.
-macro_rules! strategy {
+/// Implements [`TypedOperation::scratch_variant`] by the field `strategy`, or for an operation without strategies.
+macro_rules! scratch_variant {
     () => {
-        fn strategy(&self) {}
+        fn scratch_variant(&self) {}
     };
     ($strategy:ty) => {
-        fn strategy(&self) -> $strategy {
+        fn scratch_variant(&self) -> $strategy {
             self.strategy
         }
     };
 }
-pub(crate) use strategy;
+pub(crate) use scratch_variant;
 
 /// Adds a buffer that a call writes, of `items` items or of a length.
 macro_rules! written {

@@ -43,7 +43,7 @@ impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Partitions<T, W> 
     type Scratch = partition::Workspace;
     type Call = PartitionCall;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &PartitionCall) -> Result<(), Failure> {
         let mut buffers = Buffers::default();

@@ -37,10 +37,10 @@ struct Sort<K, V, W> {
 }
 
 impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
-    type Scratch = radix_sort::Workspace<K, V::Stored>;
+    type Scratch = radix_sort::Workspace<K, V::InWorkspace>;
     type Call = SortCall;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &SortCall) -> Result<(), Failure> {
         let mut buffers = Buffers::default();
@@ -53,20 +53,20 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
             return run! {
                 site, &self.sort, count.max(), count;
                 reads keys; writes keys_out;
-                gpu |sort, stream, scratch: radix_sort::Workspace<K, V::Stored>| {
+                gpu |sort, stream, scratch: radix_sort::Workspace<K, V::InWorkspace>| {
                     sort.keys(stream, keys, count, keys_out, scratch)
                 };
                 cpu |items| Ok(radix_sort::cpu::keys(order, bits, keys, keys_out)?)
             };
         };
         V::check_exist()?;
-        let values = buffers.reads::<V::Item>("values", values, call.items)?;
-        let values_out = buffers.writes::<V::Item>("values_out", values_out, call.items)?;
+        let values = buffers.reads::<V::InBuffers>("values", values, call.items)?;
+        let values_out = buffers.writes::<V::InBuffers>("values_out", values_out, call.items)?;
         buffers.check_apart()?;
         run! {
             site, &self.sort, count.max(), count;
             reads keys, values; writes keys_out, values_out;
-            gpu |sort, stream, scratch: radix_sort::Workspace<K, V::Item>| {
+            gpu |sort, stream, scratch: radix_sort::Workspace<K, V::InBuffers>| {
                 sort.pairs(stream, keys, values, count, keys_out, values_out, scratch)
             };
             cpu |items| Ok(radix_sort::cpu::pairs(order, bits, keys, values, keys_out, values_out)?)
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn compaction_plan_radix_sort(
         let word = Word::of_bits(word_bits)?;
         with_word!(word, W => with_key!(name, K => with_value!(value_bytes, V => {
             let (parameters, sort) = load::<K, W>(gpu, parameters, |sort| match V::EXIST {
-                true => sort.prepare_pairs::<<V as Value>::Item>(),
+                true => sort.prepare_pairs::<<V as Value>::InBuffers>(),
                 false => Ok(()),
             })?;
             let values = PhantomData::<fn(V)>;

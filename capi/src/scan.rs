@@ -39,7 +39,7 @@ impl<T: Item, W: CountWord> TypedOperation for Scans<T, W> {
     type Scratch = scan::Workspace<T>;
     type Call = ScanCall;
 
-    fn strategy(&self) -> Strategy {
+    fn scratch_variant(&self) -> Strategy {
         self.strategy
     }
 

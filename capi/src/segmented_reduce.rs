@@ -39,7 +39,7 @@ impl<T: Item, W: CountWord> TypedOperation for Reductions<T, W> {
     type Scratch = segmented_reduce::Workspace<T>;
     type Call = SegmentedReduceCall;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &SegmentedReduceCall) -> Result<(), Failure> {
         let segments = call.segments.number(call.items);

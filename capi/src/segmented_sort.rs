@@ -39,10 +39,10 @@ struct Sort<K, V, W: CountWord> {
 }
 
 impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
-    type Scratch = segmented_sort::Workspace<K, V::Stored>;
+    type Scratch = segmented_sort::Workspace<K, V::InWorkspace>;
     type Call = SegmentedSortCall;
 
-    fn strategy(&self) {}
+    fn scratch_variant(&self) {}
 
     unsafe fn run(&self, site: Site, call: &SegmentedSortCall) -> Result<(), Failure> {
         let order = self.order;
@@ -57,7 +57,7 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
             return run! {
                 site, &self.sort, keys.len(), count;
                 reads; whole keys; writes keys_out;
-                gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::Stored>| match &offsets {
+                gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::InWorkspace>| match &offsets {
                     Some(offsets) => {
                         let offsets = &offsets.on(stream)?;
                         sort.keys_by_offsets(stream, keys, offsets, count, keys_out, scratch)
@@ -71,13 +71,13 @@ impl<K: Key, V: Value, W: CountWord> TypedOperation for Sort<K, V, W> {
             };
         };
         V::check_exist()?;
-        let values = buffers.reads::<V::Item>("values", values, call.items)?;
-        let values_out = buffers.writes::<V::Item>("values_out", values_out, call.items)?;
+        let values = buffers.reads::<V::InBuffers>("values", values, call.items)?;
+        let values_out = buffers.writes::<V::InBuffers>("values_out", values_out, call.items)?;
         buffers.check_apart()?;
         run! {
             site, &self.sort, keys.len(), count;
             reads; whole keys, values; writes keys_out, values_out;
-            gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::Item>| match &offsets {
+            gpu |sort, stream, scratch: segmented_sort::Workspace<K, V::InBuffers>| match &offsets {
                 Some(offsets) => {
                     let offsets = &offsets.on(stream)?;
                     sort.pairs_by_offsets(stream, keys, values, offsets, count, keys_out, values_out, scratch)
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn compaction_plan_segmented_sort(
             let load = |gpu: &Gpu| {
                 let sort = SegmentedSort::<K, W>::new(&gpu.compiler, &gpu.context, order)?;
                 if V::EXIST {
-                    sort.prepare_pairs::<<V as Value>::Item>()?;
+                    sort.prepare_pairs::<<V as Value>::InBuffers>()?;
                 }
                 Ok::<_, Failure>(sort)
             };

@@ -44,7 +44,7 @@ impl<T: Shared + Send + Sync, W: CountWord> TypedOperation for Selects<T, W> {
     type Scratch = select::Workspace;
     type Call = SelectCall;
 
-    fn strategy(&self) -> Strategy {
+    fn scratch_variant(&self) -> Strategy {
         self.strategy
     }
 

@@ -27,7 +27,8 @@ pub enum Status {
     CompactionWorkspaceTooSmall = 5,
     /// The workspace is in use by a call of another thread.
     CompactionBusy = 6,
-    /// A count in memory was larger than the number of items that the call allowed.
+    /// The word at `count` was larger than the number of items, or of segments, that the call allowed. On a GPU, the
+    /// call used that number, and compaction_workspace_check reports it.
     CompactionCountTooLarge = 7,
     /// The GPU has too little free memory.
     CompactionOutOfMemory = 8,

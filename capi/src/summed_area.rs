@@ -37,7 +37,7 @@ impl<T: Item> TypedOperation for Tables<T> {
     type Scratch = summed_area::Workspace<T>;
     type Call = TableCall;
 
-    fn strategy(&self) -> Strategy {
+    fn scratch_variant(&self) -> Strategy {
         self.strategy
     }
 

@@ -38,7 +38,7 @@ impl<K: Key> TypedOperation for TopKeys<K> {
     type Scratch = top_k::Workspace<K>;
     type Call = TopKCall;
 
-    fn strategy(&self) -> MaxK {
+    fn scratch_variant(&self) -> MaxK {
         MaxK(self.max_k)
     }
 

@@ -175,10 +175,10 @@ pub(crate) use with_bytes;
 
 /// The values of a sort: none, or items of 4 or 8 bytes.
 pub(crate) trait Value: 'static {
-    /// The type of the values in workspaces.
-    type Stored: 'static;
-    /// The type of the values in memory.
-    type Item: Shared + Send + Sync;
+    /// The value type in the types of the sort's workspaces; `()` for keys alone.
+    type InWorkspace: 'static;
+    /// The type of the values in the caller's buffers; for keys alone a placeholder, `u32`.
+    type InBuffers: Shared + Send + Sync;
     /// Whether there are values.
     const EXIST: bool;
 
@@ -193,20 +193,20 @@ pub(crate) trait Value: 'static {
 }
 
 impl Value for () {
-    type Stored = ();
-    type Item = u32;
+    type InWorkspace = ();
+    type InBuffers = u32;
     const EXIST: bool = false;
 }
 
 impl Value for u32 {
-    type Stored = Self;
-    type Item = Self;
+    type InWorkspace = Self;
+    type InBuffers = Self;
     const EXIST: bool = true;
 }
 
 impl Value for u64 {
-    type Stored = Self;
-    type Item = Self;
+    type InWorkspace = Self;
+    type InBuffers = Self;
     const EXIST: bool = true;
 }
 

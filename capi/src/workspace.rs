@@ -120,6 +120,9 @@ unsafe fn write_bytes(
 
 /// Writes a new workspace to `*workspace`.
 ///
+/// `memory` is device memory of `bytes` bytes for it; 0 allocates. Both are ignored on the CPU. After a failure,
+/// `*workspace` is unchanged.
+///
 /// # Safety
 ///
 /// As for [`compaction_workspace_create`].

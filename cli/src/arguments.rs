@@ -490,10 +490,10 @@ impl Arguments {
     }
 
     /// Checks that the available host memory suffices for a headless render of the scene with these options, including
-    /// its files. A render on GPUs is assumed to need as much as one on the CPU.
+    /// the files that it writes. A render on GPUs is assumed to need as much as one on the CPU.
     ///
     /// # Errors
-    /// [`Error::Setting`] that names the size, and the options without which the render needs less memory.
+    /// [`Error::Setting`] that names the size, and the given options that may need memory.
     pub(crate) fn check_memory(&self, scene: &Scene) -> Result<(), Error> {
         let has_layer = |layers: &[Aov]| self.layers.iter().any(|layer| layers.contains(layer));
         let memory_use = MemoryUse {

@@ -120,7 +120,7 @@ pub(crate) fn read(path: &Path, size: (u32, u32)) -> Result<ComparisonImage, Err
 /// Reads the image that renders of this width and height are compared with, in linear light.
 ///
 /// # Errors
-/// [`Error::File`] if the image cannot be read, has another size, or has no linear values.
+/// [`Error::File`] if the image cannot be read, has another size, or contains colors as displayed, such as a PNG.
 pub(crate) fn read_picture(path: &Path, size: (u32, u32)) -> Result<Picture, Error> {
     let image = read(path, size)?;
     image.light().cloned().ok_or_else(|| Error::File {

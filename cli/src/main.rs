@@ -299,12 +299,15 @@ fn backend_line(renderer: &Renderer) -> String {
 }
 
 /// Opens the checkpoint at `path`, loads its film into the renderer if the file exists, and prints which samples the
-/// film contains. `every` is the minimum time between two checkpoints during the render.
+/// film contains. With `--noise` it prints their mean number per pixel instead. `every` is the minimum time between two
+/// checkpoints during the render.
 ///
-/// A damaged checkpoint is renamed, and the render starts from the beginning.
+/// A damaged checkpoint is renamed, and the render starts from the beginning. Only the last three damaged files are
+/// kept. Also removes temporary files that killed processes left for this path.
 ///
 /// # Errors
-/// If no file can be written at `path`, or if the file there is not a checkpoint of this render.
+/// If no file can be written at `path`, or if the file there is not a checkpoint of this render. Also if a damaged file
+/// cannot be renamed.
 fn open_checkpoint(
     path: &Path,
     every: Duration,

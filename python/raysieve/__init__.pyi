@@ -77,8 +77,23 @@ class Scene:
     def __init__(self) -> None: ...
     @classmethod
     def load(
-        cls, path: Path, *, variant: str | None = None, camera: str | None = None, time: float | None = None
+        cls,
+        path: Path,
+        *,
+        variant: str | None = None,
+        camera: str | None = None,
+        animation: str | None = None,
+        time: float | None = None,
+        up: Literal["x", "y", "z"] | None = None,
+        camera_from: Sequence[float] | None = None,
+        fov: float | None = None,
+        orthographic: bool = False,
+        environment: Path | None = None,
+        rotation: float = 0,
+        strength: float = 1,
     ) -> Scene: ...
+    @classmethod
+    def from_trimesh(cls, geometry: Any, **options: Any) -> Scene: ...
     @classmethod
     def parse(cls, text: str, *, folder: Path = ".") -> Scene: ...
     def copy(self) -> Scene: ...
@@ -143,8 +158,12 @@ class Renderer:
         *,
         camera: Camera | None = None,
         samples: int | None = None,
+        noise: float | None = None,
+        region: tuple[int, int, int, int] | None = None,
+        checkpoint: Path | None = None,
         layers: Iterable[Layer] = (),
         callback: Callable[[Progress], bool | None] | None = None,
+        progress: bool = False,
     ) -> Result: ...
     def render_views(self, cameras: Iterable[Camera], *, samples: int | None = None) -> Floats: ...
 
@@ -155,9 +174,13 @@ def render(
     samples: int | None = None,
     max_bounces: int | None = None,
     seed: int | None = None,
+    noise: float | None = None,
+    region: tuple[int, int, int, int] | None = None,
+    checkpoint: Path | None = None,
     backend: str = "auto",
     threads: int | None = None,
     strategy: str = "look-back",
     layers: Iterable[Layer] = (),
     callback: Callable[[Progress], bool | None] | None = None,
+    progress: bool = False,
 ) -> Result: ...

@@ -69,6 +69,21 @@ def image_size(size):
     return width, height
 
 
+def region(name, values, size):
+    """Returns (x, y, width, height) of a region inside an image of this size."""
+    try:
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+        x, y, width, height = values
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} {_short(values)}: expected (x, y, width, height)") from None
+    x = whole_number(f"x in {name}", x, 0, size[0] - 1)
+    y = whole_number(f"y in {name}", y, 0, size[1] - 1)
+    width = whole_number(f"the width in {name}", width, 1, size[0] - x)
+    height = whole_number(f"the height in {name}", height, 1, size[1] - y)
+    return x, y, width, height
+
+
 def array(name, values, columns):
     """Returns finite float32 numbers of the shape (n, columns)."""
     values = _shaped(name, values, columns)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy
 
@@ -49,8 +50,8 @@ class Result:
     ``layers`` is a dictionary of the requested layers by name; `render` describes them. "denoised" is missing if there
     are too few samples to estimate the noise, which takes at least two per pixel.
 
-    ``stats`` is a dictionary of the statistics that the program writes with ``--stats``. ``film_hash`` is the hash of
-    the film, which is equal for equal films. ``notes`` is a list of messages of the render, such as that a GPU failed.
+    After a render of a region, both have its size. ``stats`` is a dictionary of the statistics that the program writes
+    with ``--stats``. ``film_hash`` is the hash of the film, which is equal for equal films. ``notes`` is a list of messages of the render, such as that a GPU failed.
     """
 
     __slots__ = ("_film", "film", "layers", "stats", "film_hash", "notes")
@@ -58,12 +59,12 @@ class Result:
     def __init__(self, film, notes):
         self._film = film
         width, height = film.size
-        self.film = numpy.frombuffer(film.film(), numpy.float32).reshape(height, width, 3)
+        self.film = _cut(numpy.frombuffer(film.film(), numpy.float32).reshape(height, width, 3), film.region)
         self.layers = {}
         for name, (is_whole, values) in film.layers().items():
             values = numpy.frombuffer(values, numpy.int32 if is_whole else numpy.float32)
             shape = (height, width) if name in _SCALARS else (height, width, -1)
-            self.layers[name] = values.reshape(shape)
+            self.layers[name] = _cut(values.reshape(shape), film.region)
         self.stats = json.loads(film.stats())
         self.film_hash = self.stats["film_hash"]
         self.notes = notes
@@ -79,14 +80,14 @@ class Result:
             raise TypeError(f"alpha: expected True or False, got {alpha!r}")
         width, height = self._film.size
         image = self._film.image(*_look(exposure, tone), alpha)
-        return numpy.frombuffer(image, numpy.uint8).reshape(height, width, -1)
+        return _cut(numpy.frombuffer(image, numpy.uint8).reshape(height, width, -1), self._film.region)
 
     def save(self, path):
         """Writes a PNG with the scene's exposure and tone curve, or an EXR with the film and the layers.
 
         The extension of ``path`` selects the format, and an existing file is replaced. An EXR has the layers "albedo",
-        "normal", "samples" and "denoised". Raises `RaysieveError` if the file cannot be written, has another extension,
-        or is one from which the scene was read.
+        "normal", "samples" and "denoised"; one of a region has no film. Raises `RaysieveError` if the file cannot be
+        written, has another extension, or is one from which the scene was read.
         """
         self._film.save(os.fspath(path))
 
@@ -127,7 +128,18 @@ class Renderer:
         self._renderer.set_scene(scene._inner)
         self._scene = scene
 
-    def render(self, *, camera=None, samples=None, layers=(), callback=None):
+    def render(
+        self,
+        *,
+        camera=None,
+        samples=None,
+        noise=None,
+        region=None,
+        checkpoint=None,
+        layers=(),
+        callback=None,
+        progress=False,
+    ):
         """Renders the scene from the first sample on, and returns a `Result`.
 
         ``camera`` is a `Camera`; by default, it is that of the scene. The other arguments are those of
@@ -143,15 +155,36 @@ class Renderer:
         layers = [checks.text("layers", layer) for layer in layers]
         if callback is not None and not callable(callback):
             raise TypeError(f"callback: expected a function, got {callback!r}")
+        if not isinstance(progress, bool):
+            raise TypeError(f"progress: expected True or False, got {progress!r}")
+        if noise is not None:
+            noise = checks.number("noise", noise, 0.0001, 1)
+        if region is not None:
+            region = checks.region("region", region, self._renderer.size)
+        if checkpoint is not None:
+            if not isinstance(checkpoint, (str, os.PathLike)):
+                raise TypeError(f"checkpoint: expected a path, got {type(checkpoint).__name__}")
+            checkpoint = os.fspath(checkpoint)
+            if not checkpoint.endswith(".exr"):
+                raise ValueError(f"checkpoint {checkpoint!r}: expected the path of an .exr")
         self._renderer.set_camera(camera._json())
-        self._renderer.begin(samples, layers)
+        self._renderer.begin(samples, layers, noise, region, checkpoint)
         notes, self._notes = self._notes, []
-        remain = True
-        while remain:
-            remain = self._renderer.advance()
-            notes += self._renderer.take_notes()
-            if callback is not None and callback(Progress(self._renderer)) is False:
-                break
+        bar = _Bar(self._renderer) if progress else None
+        try:
+            remain = True
+            while remain:
+                remain = self._renderer.advance()
+                notes += self._renderer.take_notes()
+                if bar is not None:
+                    bar.update()
+                if callback is not None and callback(Progress(self._renderer)) is False:
+                    break
+        finally:
+            # Also after Ctrl-C or an error of the callback, so that the samples so far are not lost.
+            self._renderer.save_checkpoint()
+            if bar is not None:
+                bar.close()
         return Result(self._renderer.result(layers), notes)
 
     def render_views(self, cameras, *, samples=None):
@@ -168,15 +201,23 @@ def render(
     samples=None,
     max_bounces=None,
     seed=None,
+    noise=None,
+    region=None,
+    checkpoint=None,
     backend="auto",
     threads=None,
     strategy="look-back",
     layers=(),
     callback=None,
+    progress=False,
 ):
     """Renders a scene and returns a `Result`. The film is the same on each backend and for each strategy.
 
-    ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``backend``,
+    ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``noise``, 0.0001
+    to 1, is a relative error at which a pixel gets no more samples. ``region`` is (x, y, width, height) in pixels from
+    the upper left corner: only it is rendered, with the bits that it has in the whole image. ``checkpoint`` is the path
+    of an .exr: the film is saved there every minute and at the end, also after Ctrl-C, and continues from there when it
+    exists. ``backend``,
     ``threads`` and ``strategy`` are those of `Renderer`. ``layers`` are any of these names. The first four are averages
     over a pixel, and the others are those of the surface at the pixel's center, without filter and lens.
 
@@ -191,6 +232,7 @@ def render(
 
     ``callback`` is called with a `Progress`: about twenty times per second at first, and twice in long renders. If it
     returns False, the render stops, and the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
+    ``progress=True`` shows a progress bar, by ``tqdm`` if it is installed.
 
     Raises `ValueError` for an unknown backend, strategy or layer, and for a value out of range. Raises `TypeError` for
     one of the wrong type. Raises `RaysieveError` if the backend cannot be used or the render fails.
@@ -200,7 +242,43 @@ def render(
         if value is not None:
             setattr(scene, name, value)
     renderer = Renderer(scene, backend=backend, threads=threads, strategy=strategy)
-    return renderer.render(layers=layers, callback=callback)
+    return renderer.render(
+        noise=noise, region=region, checkpoint=checkpoint, layers=layers, callback=callback, progress=progress
+    )
+
+
+class _Bar:
+    """A progress bar: that of tqdm if it is installed, otherwise a line on the standard error that is rewritten."""
+
+    def __init__(self, renderer):
+        self._renderer = renderer
+        try:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
+        except ImportError:
+            self._bar = None
+
+    def update(self):
+        percent = 100 * self._renderer.progress
+        if self._bar is not None:
+            self._bar.update(max(percent - self._bar.n, 0))
+        else:
+            print(f"\rraysieve: {percent:3.0f} %", end="", file=sys.stderr, flush=True)
+
+    def close(self):
+        if self._bar is not None:
+            self._bar.close()
+        else:
+            print(file=sys.stderr)
+
+
+def _cut(values, region):
+    """Returns the part of an image that was rendered."""
+    if region is None:
+        return values
+    x, y, width, height = region
+    return values[y : y + height, x : x + width]
 
 
 def _copy(scene):

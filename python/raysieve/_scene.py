@@ -1,6 +1,7 @@
 """Scenes: loading, building and changing."""
 
 import os
+import tempfile
 
 import numpy
 
@@ -32,20 +33,71 @@ class Scene:
         return scene
 
     @classmethod
-    def load(cls, path, *, variant=None, camera=None, time=None):
+    def load(
+        cls,
+        path,
+        *,
+        variant=None,
+        camera=None,
+        animation=None,
+        time=None,
+        up=None,
+        camera_from=None,
+        fov=None,
+        orthographic=False,
+        environment=None,
+        rotation=0,
+        strength=1,
+    ):
         """Loads a scene (.ron, Mitsuba's .xml or .pbrt) or a model (.glb, .gltf, .obj or .ply).
 
         ``variant`` is the name of a material variant of a glTF file; by default, the scene has the default materials.
         ``camera`` is the name or the number, as text from "1" on, of a camera of a glTF file or a Mitsuba scene. By
         default, it is the file's first camera, or a view of the whole model. ``time`` is the time in seconds at which
-        the animations of glTF files are shown; by default, models are in their rest pose.
+        the animations of glTF files are shown, or only ``animation``, a name or number; by default, models are in their
+        rest pose.
+
+        ``up`` is the axis of a model that points up, "x", "y" or "z". ``camera_from`` is the direction from which the
+        camera looks, (azimuth, elevation) in degrees, where (0, 0) is in front, at +z, and (90, 0) at +x; a third
+        number is the distance in metres. ``fov`` is the horizontal angle of view in degrees. ``orthographic`` makes
+        rays parallel. ``environment`` is the path of an .hdr or .exr that lights the scene, in latitude-longitude format,
+        turned about +y by ``rotation`` degrees and multiplied by ``strength``.
 
         Raises `RaysieveError` if the file cannot be read or is invalid.
         """
         variant = None if variant is None else checks.text("variant", variant)
         camera = None if camera is None else checks.text("camera", camera)
+        animation = None if animation is None else checks.text("animation", animation)
         time = None if time is None else checks.number("time", time, 0, 1e9)
-        return cls._of(_raysieve.Scene.load(os.fspath(path), variant, camera, time))
+        up = None if up is None else checks.text("up", up)
+        fov = None if fov is None else checks.number("fov", fov, 0.001, 179.999)
+        if not isinstance(orthographic, bool):
+            raise TypeError(f"orthographic: expected True or False, got {orthographic!r}")
+        if camera_from is not None:
+            camera_from = _camera_from(camera_from)
+        if environment is not None:
+            rotation = checks.number("rotation", rotation, -1e6, 1e6)
+            strength = checks.number("strength", strength, 0, 1e6)
+            environment = (os.fspath(environment), rotation, strength)
+        names = [variant, camera, animation]
+        inner = _raysieve.Scene.load(
+            os.fspath(path), names, time, up, camera_from, fov, orthographic, environment
+        )
+        return cls._of(inner)
+
+    @classmethod
+    def from_trimesh(cls, geometry, **options):
+        """Returns the scene of a ``trimesh.Trimesh`` or ``trimesh.Scene``, with its materials, images and vertex colors.
+
+        It has the default camera and light of a model. ``options`` are those of `Scene.load`.
+        """
+        if not hasattr(geometry, "export"):
+            raise TypeError(f"geometry: expected a trimesh.Trimesh or trimesh.Scene, got {type(geometry).__name__}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "geometry.glb")
+            with open(path, "wb") as file:
+                file.write(geometry.export(file_type="glb"))
+            return cls.load(path, **options)
 
     @classmethod
     def parse(cls, text, *, folder="."):
@@ -63,6 +115,9 @@ class Scene:
 
     def __deepcopy__(self, _):
         return self.copy()
+
+    def __reduce__(self):
+        raise TypeError("a Scene cannot be pickled; load or build it in each process")
 
     def add_material(self, name, kind="Diffuse", *, folder=".", **fields):
         """Adds a material, or replaces the one that has this name. Returns it as a `Part`.
@@ -336,6 +391,19 @@ class Part:
     def __repr__(self):
         values = ", ".join(f"{name}={getattr(self, name)}" for name in dir(self))
         return f"<{self._kind} {self._name!r}: {values}>"
+
+
+def _camera_from(values):
+    """Returns azimuth, elevation and distance, which may be missing."""
+    try:
+        count = 2 if len(values) == 2 else 3
+    except TypeError:
+        count = 2
+    numbers = checks.numbers("camera_from", values, count)
+    azimuth = checks.number("the azimuth in camera_from", numbers[0], -360, 360)
+    elevation = checks.number("the elevation in camera_from", numbers[1], -90, 90)
+    distance = checks.number("the distance in camera_from", numbers[2], 1e-15, 1e8) if count == 3 else None
+    return azimuth, elevation, distance
 
 
 def _call(kind, fields):

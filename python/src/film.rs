@@ -1,6 +1,6 @@
 //! The results of a render: a copy of the film, with the requested layers.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyByteArray, types::PyDict};
 use raysieve::{
@@ -10,6 +10,7 @@ use raysieve::{
     render::{
         output::{self, Look},
         part::Part,
+        region::Region,
     },
     scene,
 };
@@ -133,8 +134,18 @@ impl Film {
         };
         without_lock(py, || {
             output::check_apart(&path, &self.scene)?;
-            output::write_picture(&path, &self.part, look, &self.aovs, &|_, _| {})
+            match self.crop() {
+                Some(crop) => output::write_region(&path, &self.part, crop, look, &self.aovs),
+                None => output::write_picture(&path, &self.part, look, &self.aovs, &|_, _| {}),
+            }
         })
+    }
+
+    /// Returns the (x, y, width, height) of the region that was rendered; `None` for the whole image.
+    #[getter]
+    fn region(&self) -> Option<(u32, u32, u32, u32)> {
+        self.crop()
+            .map(|crop| (crop.x, crop.y, crop.width, crop.height))
     }
 
     /// Returns the image as the bytes of a PNG, with the look of the scene.
@@ -145,14 +156,10 @@ impl Film {
             ..Look::default()
         };
         let mut bytes = Vec::new();
+        let stats = &self.part.header.stats;
         let encoded = py.detach(|| {
-            output::encode_picture_as_png(
-                &mut bytes,
-                &self.picture,
-                self.aovs.alpha(),
-                &self.part.header.stats,
-                look,
-            )
+            let (picture, alpha) = self.shown();
+            output::encode_picture_as_png(&mut bytes, &picture, alpha.as_deref(), stats, look)
         });
         encoded.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(bytes)
@@ -160,6 +167,30 @@ impl Film {
 }
 
 impl Film {
+    /// Returns the region that was rendered; `None` for the whole image.
+    fn crop(&self) -> Option<Region> {
+        self.part.header.identity.crop
+    }
+
+    /// Returns the picture and its alpha, if it has one, in the region that was rendered.
+    fn shown(&self) -> (Cow<'_, Picture>, Option<Cow<'_, [f32]>>) {
+        let alpha = self.aovs.alpha();
+        let Some(crop) = self.crop() else {
+            return (Cow::Borrowed(&self.picture), alpha.map(Cow::Borrowed));
+        };
+        let width = self.picture.width;
+        let rows = crop.y..crop.y + crop.height;
+        let places = rows.flat_map(|y| (crop.x..crop.x + crop.width).map(move |x| y * width + x));
+        let places: Vec<usize> = places.map(|place| place as usize).collect();
+        let picture = Picture {
+            width: crop.width,
+            height: crop.height,
+            pixels: places.iter().map(|&at| self.picture.pixels[at]).collect(),
+        };
+        let alpha = alpha.map(|alpha| places.iter().map(|&at| alpha[at]).collect());
+        (Cow::Owned(picture), alpha)
+    }
+
     /// Returns a layer of numbers at the center of each pixel. Where nothing is hit, `depth` is infinite, and the
     /// others are NaN.
     fn point_layer<'py>(&self, py: Python<'py>, name: &str) -> Bound<'py, PyByteArray> {

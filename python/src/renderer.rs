@@ -1,10 +1,16 @@
 //! Renderers, which keep their trees while camera, materials and lights change.
 
+use std::{path::PathBuf, time::Duration};
+
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyByteArray};
 use raysieve::{
     film::picture::tone,
     inspect::aovs::Aov,
-    render::renderer::{self, BackendChoice, Settings},
+    render::{
+        checkpoint::Checkpoint,
+        region::Region,
+        renderer::{self, BackendChoice, Settings},
+    },
     scene,
 };
 
@@ -16,11 +22,16 @@ use crate::{
     tone_named, without_lock,
 };
 
+/// Minimum time from one checkpoint to the next.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_mins(1);
+
 /// A renderer of a scene on its backend, with the film and the progress.
 #[pyclass(module = "raysieve._raysieve")]
 pub(crate) struct Renderer {
     inner: renderer::Renderer,
     scene: scene::Scene,
+    /// The file to which the film is saved during the render, if there is one.
+    checkpoint: Option<Checkpoint>,
 }
 
 #[pymethods]
@@ -44,7 +55,11 @@ impl Renderer {
         };
         let scene = scene.inner.clone();
         let inner = without_lock(py, || renderer::Renderer::new(&scene, &settings))?;
-        Ok(Renderer { inner, scene })
+        Ok(Renderer {
+            inner,
+            scene,
+            checkpoint: None,
+        })
     }
 
     /// Continues with a changed scene. Its trees are built again only if its geometry has changed.
@@ -62,23 +77,69 @@ impl Renderer {
     }
 
     /// Checks the names of layers, clears the film, and keeps what they need. Then `advance` renders `samples` samples
-    /// per pixel.
-    fn begin(&mut self, py: Python<'_>, samples: u32, layers: Vec<String>) -> PyResult<()> {
+    /// per pixel, or fewer where the relative error `noise` is reached. `region` is (x, y, width, height). Continues
+    /// from the file `checkpoint`, if it exists. Returns the samples per pixel that it has.
+    #[pyo3(signature = (samples, layers, noise, region, checkpoint))]
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        samples: u32,
+        layers: Vec<String>,
+        noise: Option<f32>,
+        region: Option<(u32, u32, u32, u32)>,
+        checkpoint: Option<PathBuf>,
+    ) -> PyResult<u32> {
         for layer in &layers {
             aov(layer)?;
         }
+        let region = region.map(|(x, y, width, height)| Region {
+            x,
+            y,
+            width,
+            height,
+        });
+        self.checkpoint = None;
         without_lock(py, || {
+            self.inner.set_noise(None)?;
+            self.inner.set_region(None)?;
             self.inner.restart()?;
             if layers.iter().any(|layer| layer == "denoised") {
                 self.inner.keep_for_previews();
             }
-            self.inner.stop_at(samples)
+            self.inner.stop_at(samples)?;
+            if noise.is_some() {
+                self.inner.set_noise(noise)?;
+            }
+            if region.is_some() {
+                self.inner.set_region(region)?;
+            }
+            if let Some(path) = checkpoint {
+                let (file, _) = Checkpoint::begin(&path, CHECKPOINT_INTERVAL, &mut self.inner)?;
+                self.checkpoint = Some(file);
+            }
+            Ok::<_, raysieve::Error>(self.inner.samples_done().min_samples())
         })
     }
 
-    /// Renders for 0.1 s to half a second. Returns whether samples remain.
+    /// Renders for 0.1 s to half a second, and saves the checkpoint if it is due. Returns whether samples remain.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
-        without_lock(py, || self.inner.advance())
+        without_lock(py, || {
+            let remain = self.inner.advance()?;
+            match &mut self.checkpoint {
+                Some(file) if remain && file.is_due() => file.write(&mut self.inner)?,
+                _ => {}
+            }
+            Ok::<_, raysieve::Error>(remain)
+        })
+    }
+
+    /// Saves the checkpoint, if there is one. Later calls of `advance` save none.
+    fn save_checkpoint(&mut self, py: Python<'_>) -> PyResult<()> {
+        let checkpoint = self.checkpoint.take();
+        without_lock(py, || match checkpoint {
+            Some(mut file) => file.write(&mut self.inner),
+            None => Ok(()),
+        })
     }
 
     /// Returns the fraction of the samples that is done, 0 to 1.

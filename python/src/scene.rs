@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use glam::Vec3;
-use pyo3::prelude::*;
-use raysieve::scene::{self, SettingOverrides};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use raysieve::scene::{self, CameraFrom, EnvironmentFile, SettingOverrides, UpAxis};
 
 use crate::{exception, groups, without_lock};
 
@@ -16,22 +16,62 @@ pub(crate) struct Scene {
 
 #[pymethods]
 impl Scene {
-    /// Loads a scene file or a model. `variant` is the name of a material variant, `camera` the name or number of a
-    /// camera, and `time` that of the animations in seconds. `None` stands for the file's default. Fails with
-    /// `RaysieveError` if the file cannot be read or is invalid.
+    /// Loads a scene file or a model. `chosen` has the name of a material variant, and the names or numbers of a camera
+    /// and of an animation, which is shown at `time` in seconds. `up` is an axis, and `camera_from` has azimuth and
+    /// elevation in degrees and the distance in metres. `environment` has a path, a rotation in degrees and a factor.
+    /// `None` stands for the file's default. Fails with `RaysieveError` if the file cannot be read or is invalid.
     #[staticmethod]
-    #[pyo3(signature = (path, variant, camera, time))]
+    #[pyo3(signature = (path, chosen, time, up, camera_from, fov, orthographic, environment))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the wrapper in Python passes each of them once"
+    )]
     fn load(
         py: Python<'_>,
         path: PathBuf,
-        variant: Option<String>,
-        camera: Option<String>,
+        chosen: [Option<String>; 3],
         time: Option<f64>,
+        up: Option<String>,
+        camera_from: Option<(f64, f64, Option<f64>)>,
+        fov: Option<f32>,
+        orthographic: bool,
+        environment: Option<(PathBuf, f64, f32)>,
     ) -> PyResult<Scene> {
+        let [variant, camera, animation] = chosen;
+        let up = match up.as_deref() {
+            None => None,
+            Some("x") => Some(UpAxis::X),
+            Some("y") => Some(UpAxis::Y),
+            Some("z") => Some(UpAxis::Z),
+            Some(axis) => {
+                return Err(PyValueError::new_err(format!(
+                    "up {axis:?}: expected x, y or z"
+                )));
+            }
+        };
+        let camera_from =
+            camera_from.map(
+                |(azimuth_degrees, elevation_degrees, distance)| CameraFrom {
+                    azimuth_degrees,
+                    elevation_degrees,
+                    distance,
+                },
+            );
+        let environment = environment.map(|(path, rotate_degrees, scale)| EnvironmentFile {
+            path,
+            rotate_degrees,
+            scale,
+        });
         let options = scene::LoadOptions {
             variant,
             camera,
+            animation,
             time,
+            up,
+            camera_from,
+            fov_degrees: fov,
+            orthographic,
+            environment,
             ..scene::LoadOptions::default()
         };
         let inner = without_lock(py, || scene::Scene::load_with(&path, &options))?;

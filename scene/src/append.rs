@@ -180,7 +180,7 @@ impl Scene {
     }
 }
 
-/// The first indices of what is added.
+/// Indices in the scene of the first material, texture, image and mesh that another scene adds.
 struct Base {
     material: u32,
     texture: u32,

@@ -5,9 +5,9 @@
 //!
 //! This page is the reference of the scene format. A scene file is RON text in UTF-8, named `.ron`, of at most 16 MiB.
 //!
-//! - Lengths are in metres, from 1e-15 to 1e8. Coordinates lie within 1e8 m of 0. They may be far from 0 in relation to
-//!   the size of the objects, as on a map, without loss of precision; [`Scene::origin`] says how. Such a scene is read
-//!   twice.
+//! - Lengths are in metres, from 1e-15 to 1e8; edges of flat faces from 1e-9. Coordinates lie within 1e8 m of 0. They
+//!   may be far from 0 in relation to the size of the objects, as on a map, without loss of precision; [`Scene::origin`]
+//!   says how. Such a scene is read twice.
 //! - Angles are in degrees.
 //! - Colors are in linear sRGB. Radiance is in W·sr⁻¹·m⁻² per channel.
 //! - The coordinate system is right-handed, with y up.

@@ -17,7 +17,7 @@ use crate::{
 /// File extensions of models, in lower case, without the dot.
 pub(crate) const MODEL_TYPES: [&str; 4] = ["glb", "gltf", "obj", "ply"];
 
-/// Reads the vertices and faces of a PLY or OBJ file into `mesh`. Normals and texture coordinates are passed only if
+/// Reads the vertices and faces of a PLY or OBJ file into `mesh`, which keeps normals and texture coordinates only if
 /// `mesh.attributes` is set.
 ///
 /// # Errors

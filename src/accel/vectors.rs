@@ -120,7 +120,8 @@ impl Lanes for V3 {
         self.avx._mm256_movemask_ps(bytemuck::cast(mask)) as u32
     }
 
-    /// Transposes each half of the vectors, of which number `i` holds the rows `i` and `i + 4`.
+    /// Transposes 8 rows: vector `i` of the result holds number `i` of each row. Works by halves, from vectors of rows
+    /// `i` and `i + 4`.
     #[inline(always)]
     fn columns(self, row: impl Fn(usize) -> [f32; 4]) -> [Self::f32s; 4] {
         let avx = self.avx;
@@ -147,7 +148,8 @@ impl Lanes for V4 {
         u32::from(mask.0)
     }
 
-    /// Transposes each quarter of the vectors, of which number `i` holds the rows `i`, `i + 4`, `i + 8` and `i + 12`.
+    /// Transposes 16 rows: vector `i` of the result holds number `i` of each row. Works by quarters, from vectors of
+    /// rows `i`, `i + 4`, `i + 8` and `i + 12`.
     #[inline(always)]
     fn columns(self, row: impl Fn(usize) -> [f32; 4]) -> [Self::f32s; 4] {
         let avx = self.avx512f;

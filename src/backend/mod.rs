@@ -84,8 +84,8 @@ pub(crate) struct Backend {
     engine: LeakOnHang<Engine>,
     /// `cpu` or `cuda`.
     pub(crate) name: &'static str,
-    /// Names of the devices that render: GPUs such as `NVIDIA H200 (cuda:1)`, or the processor with the number of its
-    /// threads.
+    /// Names of the devices with which rendering began; one that fails later stays in the list. They are GPUs such as
+    /// `NVIDIA H200 (cuda:1)`, or the processor with the number of its threads.
     pub(crate) devices: Vec<String>,
     /// All chosen GPUs, with those that failed; empty on the CPU.
     pub(crate) gpus: Vec<Gpu>,

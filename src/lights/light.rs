@@ -206,7 +206,7 @@ pub fn sample_light(
 }
 
 /// Chooses a light for the reference point `origin` by 32 random bits, in the form that [`sample_chosen`] takes. The
-/// index is `NO_LIGHT` if no light of the tree illuminates the point.
+/// index is `NO_LIGHT` if the bits lead into a part of the light tree of which no light illuminates the point.
 #[inline(always)]
 pub(crate) fn choose_for(lights: &Lights, origin: Vec3, choice: u32) -> (u32, u32, bool) {
     let params = &lights.light_params;

@@ -163,7 +163,8 @@ impl LightGroups {
         alone
     }
 
-    /// Sets the probabilities of groups and upper nodes. `lights.light_pairs` may be empty if those of nodes stay.
+    /// Sets the weights, and updates the probabilities of groups and upper nodes in the tables of `lights`.
+    /// `lights.light_pairs` may be empty if `weights.nodes` are those set before.
     pub fn set(&mut self, weights: LightWeights, lights: LightChances) {
         if weights.nodes != self.weights.nodes {
             for (node, exponent) in self.nodes.iter().zip(weights.nodes) {

@@ -68,7 +68,8 @@ pub(crate) fn check_memory(
     lights: &[scene::Light],
 ) -> Result<(), MemoryError> {
     let shines = |primitive: &&Primitive| {
-        max_component(materials[primitive.material as usize].emission) > 0.0
+        let emission = |material: u32| materials[material as usize].emission;
+        !primitive.is_instance() && max_component(emission(primitive.material)) > 0.0
     };
     let mut emissive = primitives.iter().filter(shines).count() as u64;
     let copied = scene.emissive_triangle_count();

@@ -324,17 +324,18 @@ impl Part {
 /// Returns whether the statistics of a part agree with those of its pixels.
 fn match_each_other(stats: &Stats, pixel_stats: &PixelStats) -> bool {
     let taken = || pixel_stats.sample_counts.iter().copied();
-    // Outside of a crop, pixels have no samples.
-    let least = taken().filter(|&count| count > 0 || stats.crop.is_none());
+    // Outside of a crop, pixels have no samples. Inside, some may have none yet.
+    let least = match stats.crop {
+        Some(_) if stats.spp > 0 => taken().filter(|&count| count > 0).min(),
+        _ => taken().min(),
+    };
     match &stats.noise {
         Some(noise) => {
             pixel_stats.hash() == noise.pixel_stats_hash
-                && least.min() == Some(stats.spp)
+                && least == Some(stats.spp)
                 && taken().max() == Some(noise.max_samples)
         }
-        None => {
-            least.min() == Some(stats.spp) && taken().map(u64::from).sum::<u64>() == stats.paths
-        }
+        None => least == Some(stats.spp) && taken().map(u64::from).sum::<u64>() == stats.paths,
     }
 }
 

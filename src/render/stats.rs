@@ -163,7 +163,7 @@ pub struct BounceStats {
     pub rays: u64,
     /// Number of rays that hit a surface.
     pub hits: u64,
-    /// Number of paths that scattered in a medium before their ray hit a surface.
+    /// Number of the bounce's rays that scattered in a medium before they reached a surface.
     #[serde(default)]
     pub scattered: u64,
     /// Number of rays that left the scene.

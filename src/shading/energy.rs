@@ -367,7 +367,7 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
 struct Coats {
     /// Whether any material has a coat.
     any: bool,
-    /// Whether glass that refracts has a coat.
+    /// Whether any refracting glass of the scene has a clear coat.
     on_glass: bool,
 }
 

@@ -70,7 +70,7 @@ fn dielectric(
 }
 
 /// Sets distribution, roughness, masking and energy compensation of a material. Anisotropic facets and Beckmann's are
-/// never compensated.
+/// never compensated. Textures of the roughness will scale `alpha` itself, not its square root.
 fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
     let correlated = match roughness.masking {
         scene::Masking::Separable => 0,

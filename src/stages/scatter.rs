@@ -204,7 +204,7 @@ fn rejoin_on_cpu(wave: &mut CpuWave, bounce: u32) {
 }
 
 compaction::shared! {
-    /// The buffers of the stage as its kernels receive them.
+    /// Buffers of the stage `scatter`, as the kernel that finds the paths that scatter receives them.
     pub struct ScatterBuffers<'a> {
         /// The queue before hits were compacted.
         pub live: InOut<u32>,

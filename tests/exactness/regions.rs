@@ -171,7 +171,7 @@ fn continues(settings: &Settings) {
         // It is a part of no other render.
         let mut other = part.clone();
         let refused = other.add(&part).unwrap_err();
-        assert!(refused.contains("crops cannot be merged"), "{refused}");
+        assert!(refused.contains("cannot be merged"), "{refused}");
         for region in [None, Some(REGIONS[2])] {
             let mut renderer = begin(&scene, settings);
             renderer.set_region(region).unwrap();

@@ -86,7 +86,7 @@ pub(crate) struct FrameArguments {
 /// Maximum number of images of `--turntable`.
 const MAX_TURNTABLE: i64 = 10_000;
 
-/// A frame of a sequence.
+/// A frame of a sequence: its number, and the time or camera angle that it shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// Number of the frame, which its image has in its name.

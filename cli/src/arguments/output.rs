@@ -79,7 +79,7 @@ impl LookArguments {
 /// A denoiser of `--denoise`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Denoiser {
-    /// Averages over neighbouring pixels that agree within their noise
+    /// The denoiser of this program: averages neighboring pixels that agree within their noise
     Own,
     /// Open Image Denoise by Intel
     Oidn,
@@ -138,8 +138,8 @@ impl Outputs {
 
     /// Returns an error if no file could be written at the image's path, for example because the folder does not exist.
     ///
-    /// A long render should call this before its start. The file's extension is not checked here, but when the command
-    /// line is parsed.
+    /// A long render should call this before its start. Also removes temporary files that killed processes left for
+    /// this path. The file's extension is not checked here, but when the command line is parsed.
     pub(crate) fn check_picture(&self) -> Result<(), Error> {
         Ok(atomic_file::check_place(&self.picture)?)
     }

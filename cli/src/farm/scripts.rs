@@ -168,7 +168,8 @@ set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bou
 /// the farm's folder as working directory.
 ///
 /// For all levels but the last, `$job` must contain the number of the job, counted from 0. The last level has a single
-/// job and does not use `$job`.
+/// job and does not use `$job`. The code also overwrites the variables `next` and `end`, and `last` except at the last
+/// level.
 ///
 /// # Errors
 /// For the last level, if the image's name is not UTF-8 or contains control characters.
@@ -225,7 +226,7 @@ set -- {program} merge \"$@\" --samples {samples} --scene-hash {scene_hash} -o {
 /// # Errors
 /// If the image's name is not UTF-8 or contains control characters.
 pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
-    let mut scripts = vec![part_script(plan, folder)?];
+    let mut scripts = vec![part_script(plan, folder)];
     for level in levels(plan) {
         scripts.push(merge_script(plan, folder, level)?);
     }
@@ -234,7 +235,7 @@ pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Err
 
 /// Returns the script of the job arrays that render the parts. Each task renders one part. It queues itself again
 /// shortly before the time limit if the part has a file, and after a failure that a repetition may avoid.
-fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
+fn part_script(plan: &Plan, folder: &Folder) -> Script {
     let Plan {
         parts,
         gpus_per_task,
@@ -249,9 +250,9 @@ fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     options.extend(gpus_per_task.map(|count| format!("--gpus-per-task={count}")));
     options.extend(cpus_per_task.map(|count| format!("--cpus-per-task={count}")));
     options.extend(plan.time_seconds.map(time_option));
-    let head = sbatch_lines(plan, folder, "", options)?;
+    let head = sbatch_lines(plan, folder, "", options);
     let set_render = set_render(plan);
-    Ok(Script {
+    Script {
         name: "part.sh".to_owned(),
         text: format!(
             "\
@@ -287,7 +288,7 @@ fi
 exit \"$code\"
 "
         ),
-    })
+    }
 }
 
 /// Number of restarts of a job from which on a part that failed or was killed is not queued again. Restarts after the
@@ -319,7 +320,7 @@ fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Er
             "one group of files per task",
         )
     };
-    let head = sbatch_lines(plan, folder, &format!("-{stem}"), options)?;
+    let head = sbatch_lines(plan, folder, &format!("-{stem}"), options);
     let set_merge = set_merge(plan, folder, level)?;
     Ok(Script {
         name: level.script_name(),
@@ -336,13 +337,8 @@ exec \"$@\"
 }
 
 /// Returns the `#SBATCH` lines of a script, one per option: common ones, then `options`, such as `--array=0-9`, then
-/// those of `--partition`, `--account` and `--sbatch`. `suffix` is appended to the name of the job. Never fails.
-fn sbatch_lines(
-    plan: &Plan,
-    folder: &Folder,
-    suffix: &str,
-    options: Vec<String>,
-) -> Result<String, Error> {
+/// those of `--partition`, `--account` and `--sbatch`. `suffix` is appended to the name of the job.
+fn sbatch_lines(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> String {
     let name = format!("--job-name={}{suffix}", job_name(folder));
     let common = ["--ntasks=1", "--requeue", "--open-mode=append"].map(str::to_owned);
     let own = [name].into_iter().chain(common).chain(options);
@@ -350,7 +346,7 @@ fn sbatch_lines(
         .chain(plan.sbatch.iter().cloned())
         .map(|option| format!("#SBATCH {option}\n"))
         .collect();
-    Ok(lines.concat())
+    lines.concat()
 }
 
 /// Returns the name of the farm's jobs: `raysieve-`, followed by the image's name in lower case. Characters other than

@@ -5,7 +5,7 @@ use libtest_mimic::Trial;
 use crate::{
     add_tests, assert_done, assert_refused,
     files::{linear, statistics},
-    folder, names, small_render, stderr, stdout,
+    folder, names, raysieve, scene, small_render, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -101,8 +101,19 @@ fn region_continues_from_its_checkpoint() {
     let crop = ["--crop", "5,7,20x9"];
     let saved = ["--checkpoint", "saved.exr", "--stats", "stats.json"];
     let render = |samples: &str, image: &str, more: &[&str]| {
-        let arguments = [&crop[..], &["--spp", samples, "-o", image], more].concat();
-        assert_done(&small_render(folder, &arguments));
+        let mut command = raysieve(folder);
+        command.arg(scene("spheres.ron")).args(crop);
+        command.args([
+            "--backend",
+            "cpu",
+            "--size",
+            "48x32",
+            "--spp",
+            samples,
+            "-o",
+            image,
+        ]);
+        assert_done(&command.args(more).output().expect("the program starts"));
     };
     render("4", "at_once.exr", &[]);
     render("2", "half.exr", &saved);

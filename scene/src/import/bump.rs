@@ -49,7 +49,8 @@ impl Imported {
     }
 
     /// Makes bump maps normal maps: `bump`, which is that of the whole material, and those of the materials that it
-    /// blends. `size` is as for [`Imported::bump_size`]. Fails if memory does not suffice.
+    /// blends. Blended materials with bump maps are copied into the model, and the blend then refers to the copies.
+    /// `size` is as for [`Imported::bump_size`]. Fails if memory does not suffice.
     pub(crate) fn add_relief(
         &mut self,
         material: &mut ModelMaterial,

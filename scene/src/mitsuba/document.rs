@@ -54,7 +54,7 @@ pub(super) struct Object {
     pub(super) number: usize,
 }
 
-/// A child of an object.
+/// An object inside another one: written there, or referred to by its identifier.
 enum Child {
     /// An object that is written inside its parent.
     Own(Rc<Object>),

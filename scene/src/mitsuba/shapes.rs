@@ -471,8 +471,9 @@ impl Converter<'_> {
         Ok(Some(index))
     }
 
-    /// Returns the radiance with which a surface with these opacities emits as much as in Mitsuba. There, the light of a
-    /// surface does not depend on its opacity, and here it comes from the opaque part. Warns where it differs.
+    /// Divides the radiance by a constant opacity, so that the surface emits as in Mitsuba. There, the light of a
+    /// surface does not depend on its opacity, and here it comes from the opaque part. Leaves the radiance and warns if
+    /// the opacity has a texture or is 0, or if the result would be too bright.
     fn compensate_opacity(&mut self, radiance: Color, maps: &MaterialTextures) -> Color {
         let scene = &mut self.scene;
         let in_texture = radiance

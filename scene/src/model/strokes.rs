@@ -330,8 +330,8 @@ impl Shape {
         Ok(mesh)
     }
 
-    /// Adds the triangles between `rings` rings, of which the first and the last are poles. `first` is the index of the
-    /// first pole.
+    /// Adds the triangles between consecutive rings, which have a vertex per entry of `self.sides`; the first and last
+    /// ring are single vertices, the poles. `rings` counts the poles too, and `first` is the index of the first pole.
     fn connect(&self, rings: usize, first: u32, triangles: &mut Vec<[u32; 3]>) {
         let sides = self.sides.len() as u32;
         let start = |ring: u32| first + 1 + (ring - 1) * sides;

@@ -503,7 +503,8 @@ fn vertices(parameters: &Parameters) -> Result<ModelMesh, String> {
     })
 }
 
-/// Reads the mesh of a `bilinearmesh`, with v upwards, and returns whether one of its patches is curved.
+/// Reads a `bilinearmesh` with v upwards. The flag says whether any patch is curved, so that triangles only approximate
+/// it.
 fn bilinear_mesh(parameters: &Parameters) -> Result<(ModelMesh, bool), String> {
     let vertices = vertices(parameters)?;
     let count = vertices.positions.len();

@@ -107,7 +107,7 @@ fn read_file(
     Ok(model)
 }
 
-/// Reads the vertices and faces of a PLY file into `mesh`. Normals and texture coordinates are passed only if
+/// Reads the vertices and faces of a PLY file into `mesh`, which keeps normals and texture coordinates only if
 /// `mesh.attributes` is set. Fails with a one-line message, without the file's name.
 pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
     let mut at: Vec<Corner> = Vec::new();
@@ -215,7 +215,8 @@ impl Vertices {
     }
 
     /// Adds a copy of vertex `vertex` of `from` and returns its index. `uv` replaces its texture coordinates unless it
-    /// is `None`. `color`, a face color, is used if the vertex has none.
+    /// is `None`; it has v upwards and is stored with v downwards. `color`, a face color, is used if the vertex has
+    /// none. A `color` that is not finite means none.
     ///
     /// Fails if memory does not suffice.
     fn copy(

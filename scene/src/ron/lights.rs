@@ -53,6 +53,9 @@ pub(crate) fn lights(
 
 /// Reads one entry of `lights`, and adds warnings about it to `notes`. A `SunSky` gives up to two lights, and every
 /// other entry gives one. Fails with [`Error::Scene`].
+///
+/// `parsed` is the entry's text by fields. The brightness of lights that the camera can see is checked for `spp`
+/// samples per pixel.
 fn read_light(
     source: &SceneSource,
     object: &Object,

@@ -18,11 +18,11 @@ pub(crate) struct Blends<'a> {
 }
 
 impl Scene {
-    /// Checks that every blend contains materials that exist, are opaque and emit no light, and that at most 8 blends
-    /// contain one another.
+    /// Checks that every blend contains materials that exist, are opaque, emit no light, are not boundaries, and are
+    /// not hidden from the camera. Checks that at most 8 blends contain one another.
     ///
     /// # Errors
-    /// The first blend that is invalid.
+    /// The first blend that is invalid or contains an invalid one.
     pub fn check_blends(&self) -> Result<(), BlendError> {
         let blends = Blends {
             surfaces: &self.materials,
@@ -50,7 +50,8 @@ impl Blends<'_> {
     /// Checks all blends, see [`Scene::check_blends`].
     ///
     /// # Errors
-    /// The index of the blend, and a one-line message that does not name it.
+    /// The index of the first blend that is invalid or contains an invalid one, and a one-line message that does not
+    /// name it.
     pub(crate) fn check(&self) -> Result<(), (usize, String)> {
         // How many blends contain one another below each material that was checked.
         let mut levels: Vec<Option<u32>> = vec![None; self.surfaces.len()];
@@ -98,7 +99,7 @@ impl Blends<'_> {
         Ok(level)
     }
 
-    /// Checks that the material with this index exists, is opaque and emits no light.
+    /// Checks that the material with this index may be part of a blend: see [`Scene::check_blends`].
     fn check_part(&self, index: usize) -> Result<(), String> {
         let name = self.name(index);
         let Some(surface) = self.surfaces.get(index) else {

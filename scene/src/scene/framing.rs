@@ -46,7 +46,7 @@ pub struct WholeView {
     /// Points of the model on the convex hull of their coordinates along `up` and `back`, in metres. No other point can
     /// touch the upper or lower edge of the image.
     upwards: Arc<[DVec2]>,
-    /// Centre of the model's bounding box in the coordinates of the file, like the points, metres.
+    /// Center of the model's bounding box in meters. Like the points, before `origin` is subtracted.
     center: DVec3,
     /// The [`Scene::origin`](super::Scene::origin) to which cameras are relative.
     origin: DVec3,
@@ -124,7 +124,7 @@ impl Outline {
         }
     }
 
-    /// Adds a point in the coordinates of the file, metres.
+    /// Adds a point of the scene in meters, before the scene's origin is subtracted. A model is upright by then.
     pub(crate) fn push(&mut self, point: DVec3) {
         let back = point.dot(self.axes.back);
         self.across

@@ -60,7 +60,7 @@ impl SimdScene {
 /// A ray with what traversal of instances and opacity tests need besides it.
 #[derive(Clone, Copy, Debug)]
 pub struct InstancedRay<R> {
-    /// The ray, a [`Ray`] or [`ShadowRay`].
+    /// The ray in world space, a [`Ray`] or [`ShadowRay`].
     pub ray: R,
     /// Index of the instance that the ray leaves, or `NO_INSTANCE`.
     pub from: u32,

@@ -29,8 +29,9 @@ fn in_range(light: Vec3) -> Vec3 {
 
 /// Converts a picture to opaque RGBA with eight bits per channel, rows from the top.
 ///
-/// Each stop of exposure doubles the brightness before tone mapping. Any exposure is valid: an infinite one makes all
-/// pixels with light white, or all pixels black, and NaN counts as 0. Pixels that are not finite become magenta.
+/// Each stop of exposure doubles the brightness before tone mapping. Any exposure is valid, and NaN counts as 0. With
+/// [`Tone::Srgb`], infinity gives each channel above 1e-38 the value 255. Minus infinity makes all finite pixels black.
+/// Pixels that are not finite become magenta.
 pub fn to_srgb8(picture: &Picture, exposure_stops: f32, tone: Tone) -> Vec<u8> {
     let gain = match exposure_stops.is_nan() {
         true => 1.0,

@@ -37,7 +37,7 @@ pub(super) fn points() -> Vec<Point> {
 
 /// The cap of visible normals of a viewing direction, stretched to a hemisphere's part.
 pub(super) struct Cap {
-    /// Viewing direction.
+    /// Unit direction to the eye, in a frame whose z axis is the surface normal.
     pub(super) eye: DVec3,
     /// Viewing direction relative to facets of roughness 1.
     stretched: DVec3,

@@ -109,8 +109,8 @@ pub(super) struct MaterialBlock {
     side_scatters: [bool; PATHS],
     /// Origin of rays that leave on the side that was hit.
     ray_origins: Vec3Array,
-    /// Whether that origin is lifted off the flat triangle, so that the ray may hit the triangle itself.
-    is_lifted: [bool; PATHS],
+    /// Whether the entry of `ray_origins` lies above the flat triangle, which the ray may then hit.
+    is_ray_origin_lifted: [bool; PATHS],
 
     // The random numbers, from `draw_random_numbers`.
     /// Random bits that choose the light.
@@ -127,7 +127,7 @@ pub(super) struct MaterialBlock {
     bsdf_v: F32Array,
 
     // The lobes of layered materials.
-    /// Lobes of the BSDF for the direction to the eye.
+    /// Lobes of each path's layered BSDF, for the direction to the eye.
     lobes: Lobes,
     /// Boundary energies at the cosine that is being evaluated.
     energies: BoundaryEnergies,
@@ -353,7 +353,7 @@ impl MaterialBlock {
                 origin: self.ray_origins.get(at),
                 pdf: self.next_pdfs[at],
                 direction: self.next_directions.get(at),
-                from_primitive: if self.is_lifted[at] {
+                from_primitive: if self.is_ray_origin_lifted[at] {
                     NO_PRIMITIVE
                 } else {
                     wave.hits[path].primitive

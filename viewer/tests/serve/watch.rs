@@ -200,11 +200,17 @@ fn paint(path: &Path, color: [u8; 3]) {
 fn a_saved_camera_does_not_restart_the_render() {
     let program = Program::start(&["--spp", "100000"]);
     let mut viewer = Viewer::join(&program);
-    viewer.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(0));
+    let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap_or(0);
+    viewer.wait_for_status(|status| spp(status) > 4);
+    // While paused, one sample of a new view shows that the render of the view before has ended.
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| !status["state"]["paused"].is_null());
     viewer.send(r#"{"turn":[0.25,-0.05]}"#);
+    viewer.wait_for_status(|status| spp(status) == 1);
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| spp(status) > 1);
     viewer.send(r#"{"act":"save-camera"}"#);
     viewer.wait_for_message("camera saved to");
-    let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap();
     let before = spp(&viewer.wait_for_status(|status| status["stats"]["size"][0] == 160));
     let mut max_spp = before;
     // Longer than it takes to detect the change of the file.

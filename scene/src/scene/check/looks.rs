@@ -60,7 +60,8 @@ impl Scene {
         }
     }
 
-    /// Checks textures and images.
+    /// Checks that each texture's image exists and its transform is finite, and that each image has all its texels, all
+    /// finite.
     pub(super) fn check_images(&self) -> Result<(), Error> {
         for (number, texture) in self.textures.iter().enumerate() {
             let count = self.images.len();
@@ -96,7 +97,7 @@ impl Scene {
 }
 
 impl Surface {
-    /// Checks all numbers. The error names the field.
+    /// Checks all numbers of the surface against their valid ranges. The error names the field.
     fn numbers(&self) -> Checked {
         for field in self.fields() {
             match (field.kind, field.value) {
@@ -157,7 +158,8 @@ impl Surface {
 }
 
 impl MaterialTextures {
-    /// Checks all numbers, given the number of textures of the scene. The error names the field.
+    /// Checks all numbers of the material's textures against their valid ranges, given the number of textures of the
+    /// scene. The error names the field.
     fn numbers(&self, texture_count: usize) -> Checked {
         for (parameter, map) in &self.textures {
             if map.texture as usize >= texture_count {
@@ -174,7 +176,7 @@ impl MaterialTextures {
 }
 
 impl Medium {
-    /// Checks all numbers. The error names the field.
+    /// Checks all numbers of the medium against their valid ranges. The error names the field.
     pub(super) fn numbers(&self) -> Checked {
         let coefficients = *COEFFICIENTS.start() as f32..=*COEFFICIENTS.end() as f32;
         channels("scattering", self.scattering, coefficients.clone())?;
@@ -215,7 +217,7 @@ impl Image {
 }
 
 impl Light {
-    /// Checks all numbers. The error names the field.
+    /// Checks all numbers of the light against their valid ranges. The error names the field.
     fn numbers(&self) -> Checked {
         match self {
             Light::Point {

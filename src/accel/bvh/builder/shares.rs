@@ -11,8 +11,9 @@ const MAX_BOXES: usize = 16;
 #[derive(Clone, Copy, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Shares<const N: usize> {
-    /// Entry `n - 1` is the number of boxes of the first child if there are `n`; 0 if one box fewer is as good. Entry 0
-    /// is 1 if the primitives below form a leaf when the node gets a single box.
+    /// Entry `n - 1` is the number of boxes of the first child if there are `n`. For 1 < n < `max_boxes` of
+    /// [`Shares::decide`], 0 means that n - 1 boxes are at least as good. Entry 0 is 1 if the primitives below form a
+    /// leaf when the node gets a single box, else 0.
     first: [u8; N],
 }
 

@@ -34,7 +34,7 @@ use crate::{
 /// A ray, the instances that it leaves and goes to, and the key of its opacity tests.
 #[derive(Clone, Copy, Debug)]
 pub struct InstancedRay<R> {
-    /// The ray, a [`Ray`] or [`ShadowRay`].
+    /// The ray in world space, a [`Ray`] or [`ShadowRay`].
     pub ray: R,
     /// Index of the instance that the ray leaves, or `NO_INSTANCE`.
     pub from: u32,

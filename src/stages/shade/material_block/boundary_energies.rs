@@ -40,7 +40,7 @@ impl BoundaryEnergies {
             self.down[at] = cell.down;
         }
         for at in 0..count {
-            let cell = self.cell(at);
+            let cell = self.table_cell_of(at);
             let lost = cell_corners(tables, &cell, LOST);
             let grazing = cell_corners(tables, &cell, GRAZING);
             for corner in 0..4 {
@@ -50,9 +50,9 @@ impl BoundaryEnergies {
         }
     }
 
-    /// Returns the cell at this index.
+    /// Returns the cell of the energy table for the path `at` of the block.
     #[inline(always)]
-    fn cell(&self, at: usize) -> TableCell {
+    fn table_cell_of(&self, at: usize) -> TableCell {
         TableCell {
             at: self.cells[at],
             right: self.right[at],
@@ -64,7 +64,7 @@ impl BoundaryEnergies {
     /// scattering loses, and the albedo if each facet reflects Schlick's (1 − cos)⁵.
     #[inline(always)]
     pub(super) fn get(&self, at: usize) -> (f32, f32) {
-        let cell = self.cell(at);
+        let cell = self.table_cell_of(at);
         let corners = |function: &[F32Array; 4]| {
             [
                 function[0][at],

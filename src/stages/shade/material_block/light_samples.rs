@@ -249,7 +249,7 @@ impl MaterialBlock {
             let direction = self.lights.directions.get(at);
             let cosine = dot(surface.normal, direction);
             let shaded = dot(surface.shading, direction);
-            let is_lifted = self.is_lifted[at];
+            let is_lifted = self.is_ray_origin_lifted[at];
             let above = (shaded > 0.0) & ((cosine > 0.0) | is_lifted);
             let below = (shaded < 0.0) & (cosine < 0.0);
             connects[at] =

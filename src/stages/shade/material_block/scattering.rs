@@ -40,8 +40,8 @@ pub(super) struct Lobes {
 
 impl MaterialBlock {
     /// Turns both normals of each surface to the side that was hit, and bends shading normals that would reflect into
-    /// the surface. Computes the origins of rays there, and whether they lie above the triangle (`is_lifted`). Records
-    /// which side was hit, and whether that side scatters light.
+    /// the surface. Computes the origins of rays there, and whether they lie above the triangle
+    /// (`is_ray_origin_lifted`). Records which side was hit, and whether that side scatters light.
     #[inline(always)]
     pub(super) fn turn_to_eye(&mut self, material: &Material) {
         let is_two_sided = material.one_sided != 1;
@@ -59,7 +59,7 @@ impl MaterialBlock {
             self.surfaces.normals.set(at, normal);
             self.surfaces.shading.set(at, shading);
             self.ray_origins.set(at, origin);
-            self.is_lifted[at] = is_lifted;
+            self.is_ray_origin_lifted[at] = is_lifted;
         }
     }
 
@@ -214,7 +214,7 @@ impl MaterialBlock {
     fn set_next(&mut self, at: usize, direction: Vec3, weight: Vec3, pdf: f32) {
         let is_behind = dot(self.surfaces.normals.get(at), direction) < 0.0;
         let throughput = self.throughputs.get(at) * weight;
-        let ends = is_behind & !self.is_lifted[at];
+        let ends = is_behind & !self.is_ray_origin_lifted[at];
         self.next_pdfs[at] = pdf;
         self.next_throughputs
             .set(at, if ends { Vec3::ZERO } else { throughput });
