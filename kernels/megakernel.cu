@@ -46,7 +46,7 @@ inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, co
             Vertex vertex = {numbers, bounce, NO_INSTANCE, ray, throughput, bodies, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
             bool scatters = false;
             if (CROSSES_BOUNDARIES) {
-                if (bodies != 0 || is_boundary(device_scene, found)) {
+                if (bodies != 0 || is_boundary(device_scene, found, bodies)) {
                     scatters = cross_boundaries(device_scene, found, vertex);
                 }
             } else {

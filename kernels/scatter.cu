@@ -34,7 +34,7 @@ inline void reach(const DeviceScene &scene, const PathBuffers &paths, u32 entry,
 inline bool cross(const DeviceScene &scene, const PathBuffers &paths, u32 entry, u32 path, u32 bounce, const Hit &hit,
                   u32 bodies) {
     InstanceHit found = {hit, paths.instances[path]};
-    if (bodies == 0 && !is_boundary(scene, found)) return false;
+    if (bodies == 0 && !is_boundary(scene, found, bodies)) return false;
     Vertex vertex = vertex_of(paths, path, bounce);
     bool scatters = cross_boundaries(scene, found, vertex);
     paths.throughputs[path] = vertex.throughput;

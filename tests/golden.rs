@@ -31,7 +31,15 @@ const SPP: u32 = 16;
 /// Largest size of a golden image in bytes; each version stays in the repository's history.
 const MAX_BYTES: u64 = 64 << 10;
 /// Scenes of `tests/scenes` that cover features missing from the gallery in `scenes`.
-const MORE: [&str; 6] = ["bodies", "extended", "fog", "milk", "orthographic", "smoke"];
+const MORE: [&str; 7] = [
+    "bodies",
+    "extended",
+    "fog",
+    "milk",
+    "nested",
+    "orthographic",
+    "smoke",
+];
 /// The command that accepts the current films.
 const UPDATE: &str = "UPDATE_GOLDEN=1 cargo test --test golden";
 

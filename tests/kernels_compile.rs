@@ -313,9 +313,10 @@ fn shipped_ptx_assembles_within_its_register_limit(ptxas: &PathBuf) {
 fn spills_for_occupancy(kernel: &str) -> bool {
     let traverses = kernel.starts_with("intersect_") || kernel.starts_with("shadow_");
     let shades = kernel.starts_with("shade") || kernel.starts_with("scatter_found");
-    let does_all =
-        ["_extended", "_media", "_boundaries"].map(|variant| format!("megakernel{variant}"));
-    let crosses = kernel == "scatter_find_behind_boundaries";
+    let does_all = ["_extended", "_media", "_boundaries", "_nested"]
+        .map(|variant| format!("megakernel{variant}"));
+    let crosses =
+        kernel == "scatter_find_behind_boundaries" || kernel == "scatter_find_in_nested_bodies";
     traverses && kernel != "intersect_sky"
         || shades
         || crosses

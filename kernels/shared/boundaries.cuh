@@ -18,13 +18,20 @@ inline u32 material_met(const DeviceScene &scene, const InstanceHit &found) {
                                          : instance_material(scene.instances[found.instance], primitive);
 }
 
-inline bool is_boundary(const DeviceScene &scene, const InstanceHit &found) {
-    return found.hit.primitive != NO_PRIMITIVE && (scene.materials[material_met(scene, found)].flags & BOUNDARY) != 0;
+inline bool is_boundary(const DeviceScene &scene, const InstanceHit &found, u32 bodies) {
+    if (found.hit.primitive == NO_PRIMITIVE) return false;
+    u32 index = material_met(scene, found);
+    const Material &material = scene.materials[index];
+    if ((material.flags & BOUNDARY) != 0) return true;
+    return (KINDS & NESTED) != 0 && is_displaced(scene.materials, bodies, body_of(index), material);
 }
 
 inline u32 bodies_behind(const DeviceScene &scene, const Ray &ray, const InstanceHit &found, u32 bodies) {
     u32 index = material_met(scene, found);
-    return bodies_beyond(bodies, body_of(index), scene.materials[index], meets_front(scene, ray, found));
+    const Material &material = scene.materials[index];
+    bool front = meets_front(scene, ray, found);
+    if ((KINDS & NESTED) != 0) return nested_beyond(scene.materials, bodies, body_of(index), material, front);
+    return bodies_beyond(bodies, body_of(index), material, front);
 }
 
 inline Pair flight_numbers(Sampler numbers, u32 bounce, u32 flight) {
@@ -60,7 +67,7 @@ inline bool cross_boundaries(const DeviceScene &scene, InstanceHit &found, Verte
             vertex.throughput.rgb = vertex.throughput.rgb * transmitted(medium.extinction, end - begin);
             if (max_component(vertex.throughput.rgb) <= 0.0f) break;
         }
-        if (!is_boundary(scene, found)) return false;
+        if (!is_boundary(scene, found, vertex.bodies)) return false;
         vertex.bodies = bodies_behind(scene, ray, found, vertex.bodies);
         begin = end;
         found = nearest_beyond(opacity, ray, NO_INSTANCE, key, found, MAX_F32, NO_PRIMITIVE, NO_INSTANCE);
@@ -84,7 +91,7 @@ inline Vec3 arriving_part(const DeviceScene &scene, const ShadowRay &ray, u32 fr
     for (u32 step = 0; step < MAX_BOUNDARIES; step++) {
         found = nearest_beyond(opacity, along, from, key, found, ray.distance, ray.to_primitive, to);
         bool arrives = found.hit.primitive == NO_PRIMITIVE || found.hit.distance >= ray.distance;
-        if (!arrives && !is_boundary(scene, found)) return nothing;
+        if (!arrives && !is_boundary(scene, found, inside)) return nothing;
         f32 end = arrives ? ray.distance : found.hit.distance;
         u32 innermost = inside & INNERMOST;
         // No medium extends to infinity, except fog, through which no light comes from there.

@@ -241,12 +241,27 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
             choice.y = chosen.choice;
         }
     }
+    if ((KINDS & NESTED) != 0 && priority_of(material) > 0) {
+        u32 outside = outside_body(vertex.bodies, body);
+        if (outside != 0) {
+            const Material &around = scene.materials[outside - 1];
+            f32 outside_ior = around.ior;
+            if (around.dispersion > 0.0f) {
+                ChosenChannel chosen = choose_channel(vertex.throughput.rgb, choice.y);
+                vertex.throughput.rgb = chosen.throughput;
+                outside_ior = dispersed_ior(around, chosen.channel);
+                choice.y = chosen.choice;
+            }
+            material = material_in(scene.energy, material, outside_ior);
+        }
+    }
     Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
     bsdf.tangent = tangent;
     bool is_transmitted = scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
     if (tracks_bodies) {
-        u32 beyond = bodies_beyond(vertex.bodies, body, material, front);
+        u32 beyond = (KINDS & NESTED) != 0 ? nested_beyond(scene.materials, vertex.bodies, body, material, front)
+                                           : bodies_beyond(vertex.bodies, body, material, front);
         ShadowRay &shadow_ray = vertex.shadow_ray;
         bool is_below = dot(surface.shading, shadow_ray.direction) < 0.0f;
         vertex.shadow_bodies = is_below ? beyond : vertex.bodies;

@@ -103,8 +103,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds the material with this index in another scene, by [`Scene::add_material`], with its medium, its textures
-    /// and their images. Returns its index, or `None` if the other scene has no such material, or it is a blend of
+    /// Adds the material with this index in another scene, by [`Scene::add_material`], with its medium, priority,
+    /// textures and their images. Returns its index, or `None` if the other scene has no such material, or it is a blend of
     /// others.
     pub fn copy_material(&mut self, name: &str, other: &Scene, index: u32) -> Option<u32> {
         let surface = *other.materials.get(index as usize)?;
@@ -125,10 +125,13 @@ impl Scene {
         if let Some(medium) = other.media.get(&index) {
             self.media.insert(own, *medium);
         }
+        if let Some(&priority) = other.priorities.get(&index) {
+            self.priorities.insert(own, priority);
+        }
         Some(own)
     }
 
-    /// Adds the materials, media, textures and images of another scene.
+    /// Adds the materials, media, priorities, textures and images of another scene.
     fn add_looks(&mut self, other: &Scene, base: &Base) {
         let surfaces = other.materials.iter().map(|&surface| match surface {
             Surface::Blend {
@@ -165,6 +168,9 @@ impl Scene {
         let media = other.media.iter();
         self.media
             .extend(media.map(|(material, medium)| (material + base.material, *medium)));
+        let priorities = other.priorities.iter();
+        self.priorities
+            .extend(priorities.map(|(material, priority)| (material + base.material, *priority)));
         let textures = other.textures.iter().map(|texture| Texture {
             image: texture.image + base.image,
             ..*texture

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use glam::Vec3;
+use glam::{DAffine3, Vec3};
 use raysieve_scene::{
     Absorption, Background, Error, FieldValue, Part, Scene, Surface, edits_to_ron, save_edits,
 };
@@ -362,6 +362,25 @@ fn a_blend_by_side_has_no_weight_to_edit_or_hash() {
     };
     *weight = 0.25;
     assert_eq!(other_weight.hash(), sides.hash());
+}
+
+#[test]
+fn a_priority_belongs_to_a_material_and_to_the_hash() {
+    let glass = |more: &str| {
+        let material = format!("\"one\": Dielectric(ior: 1.5{more})");
+        load(&written("priority", &material, "", ""))
+    };
+    let (plain, first, second) = (glass(""), glass(", priority: 1"), glass(", priority: 255"));
+    assert_eq!(glass(", priority: 0").hash(), plain.hash());
+    assert_ne!(first.hash(), plain.hash());
+    assert_ne!(first.hash(), second.hash());
+    let mut both = plain.clone();
+    both.add_scene(&second, DAffine3::IDENTITY).unwrap();
+    let copied = both.copy_material("copy", &first, 0).unwrap();
+    let appended = plain.materials.len() as u32;
+    assert_eq!(both.priorities, [(appended, 255), (copied, 1)].into());
+    both.add_material("copy", first.materials[0]);
+    assert_eq!(both.priorities, [(appended, 255)].into());
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The bodies that the camera is inside, such as a box of smoke around it.
 
+use std::cmp::Reverse;
+
 use glam::Vec3;
 
-use super::render_scene::RenderScene;
+use super::{media::has_inside, render_scene::RenderScene};
 use crate::{
     accel::instance::{InstanceHit, NO_INSTANCE},
     camera::Camera,
@@ -10,8 +12,7 @@ use crate::{
     path::{NO_PRIMITIVE, Ray},
     scene,
     shading::{
-        bodies::{BODY_BITS, BODY_PLACES, MAX_BOUNDARIES, body_of},
-        material::{BOUNDARY, DIELECTRIC, EXTENDED, LAYERED, Material, ROUGH_DIELECTRIC, THIN},
+        bodies::{BODY_BITS, BODY_PLACES, MAX_BOUNDARIES, body_of, priority_of},
         opacity::nearest_beyond,
     },
 };
@@ -90,18 +91,10 @@ fn bodies_along(scene: &RenderScene, origin: Vec3, direction: Vec3) -> u32 {
     if scene.light_params.fog_body != 0 {
         around.push(scene.light_params.fog_body);
     }
+    // The order of a list, see `nested_beyond`.
+    around.sort_by_key(|&body| Reverse(priority_of(&scene.materials[body as usize - 1])));
     let places = around.iter().take(BODY_PLACES as usize).enumerate();
     places.fold(0, |list, (place, body)| {
         list | body << (BODY_BITS * place as u32)
     })
-}
-
-/// Returns whether paths enter a body where they are transmitted through the front of this material.
-fn has_inside(material: &Material) -> bool {
-    let refracts = match material.kind {
-        DIELECTRIC | ROUGH_DIELECTRIC => true,
-        LAYERED | EXTENDED => material.transmission > 0.0,
-        _ => false,
-    };
-    material.flags & BOUNDARY != 0 || refracts && material.flags & THIN == 0
 }

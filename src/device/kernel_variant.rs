@@ -3,7 +3,7 @@
 //! Many kernels are specialised, because code for features that a scene lacks would take registers and compile time.
 
 use super::render_scene::RenderScene;
-use crate::shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS};
+use crate::shading::material::{ALL_KINDS, EXTENDED_KINDS, NESTED, PLAIN_KINDS, RARE_KINDS};
 
 /// The features of a scene that select its kernel variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl KernelVariant {
     /// Returns each combination of material kinds, `instanced`, `alpha_tested`, `media` and `boundaries` for which
     /// kernels are compiled, in scenes with all kinds of lights. They give the sources of all kernels. The last one is
     /// that with everything.
-    pub(crate) fn each() -> [KernelVariant; 10] {
+    pub(crate) fn each() -> [KernelVariant; 11] {
         let plain = KernelVariant {
             far_lights: true,
             lights: true,
@@ -87,6 +87,10 @@ impl KernelVariant {
             boundaries: true,
             ..media
         };
+        let nested = KernelVariant {
+            materials: extended.materials | NESTED,
+            ..boundaries
+        };
         [
             plain,
             instanced(plain),
@@ -98,6 +102,7 @@ impl KernelVariant {
             alpha_tested(extended),
             media,
             boundaries,
+            nested,
         ]
     }
 
@@ -110,7 +115,7 @@ impl KernelVariant {
         } else if self.materials & EXTENDED_KINDS == 0 {
             ALL_KINDS | RARE_KINDS
         } else {
-            ALL_KINDS | RARE_KINDS | EXTENDED_KINDS
+            ALL_KINDS | RARE_KINDS | EXTENDED_KINDS | self.materials & NESTED
         }
     }
 }

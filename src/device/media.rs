@@ -7,16 +7,46 @@ use glam::Vec3;
 use crate::{
     scene::{Light, Scene},
     shading::{
-        bodies::{INNERMOST, body_of},
-        material::{BOUNDARY, Material},
+        bodies::{INNERMOST, body_of, priority_of},
+        material::{
+            ABSORBING, BODY, BOUNDARIES, BOUNDARY, DIELECTRIC, EXTENDED, LAYERED, Material, NESTED,
+            PRIORITY_SHIFT, ROUGH_DIELECTRIC, THIN,
+        },
         medium::Medium,
     },
 };
 
+/// Sets the priorities of bodies, and marks all bodies if any has a priority above 0.
+pub(super) fn set_priorities(scene: &Scene, materials: &mut [Material]) {
+    for (&index, &priority) in &scene.priorities {
+        let material = &mut materials[index as usize];
+        if has_inside(material) {
+            material.flags |= u32::from(priority) << PRIORITY_SHIFT;
+        }
+    }
+    if materials.iter().any(|material| priority_of(material) > 0) {
+        for material in materials {
+            material.flags |= if has_inside(material) { BODY } else { 0 };
+        }
+    }
+}
+
+/// Returns the features of a scene in which light passes some surfaces straight; 0 for other scenes.
+pub(super) fn crossing_features(materials: &[Material]) -> u32 {
+    let any = |test: fn(&Material) -> bool| materials.iter().any(test);
+    if any(|material| priority_of(material) > 0) {
+        NESTED | BOUNDARIES | ABSORBING
+    } else if any(|material| material.flags & BOUNDARY != 0) {
+        BOUNDARIES
+    } else {
+        0
+    }
+}
+
 /// Sets the extinction of bodies with media, and appends a material for the fog, so that it is a body around all others.
 ///
-/// Returns the medium of each material, or an empty list if light scatters in none of them and there are no boundaries,
-/// and the list of bodies that contains only the fog, 0 without fog.
+/// Returns the medium of each material, or an empty list if light scatters in none of them and there are no boundaries
+/// that light passes straight, and the list of bodies that contains only the fog, 0 without fog.
 ///
 /// # Errors
 /// A one-line message if there are too many materials for a fog.
@@ -37,7 +67,10 @@ pub(super) fn add_media(
                 "fog: the scene has more than {most} materials; remove some, or the fog"
             ));
         }
-        materials.push(Material::default());
+        materials.push(Material {
+            ior: 1.0,
+            ..Material::default()
+        });
         media.push(Medium::from(fog));
     }
     for (material, medium) in materials.iter_mut().zip(&mut media) {
@@ -47,7 +80,7 @@ pub(super) fn add_media(
             medium.extinction = material.absorption;
         }
     }
-    let has_boundaries = materials.iter().any(|each| each.flags & BOUNDARY != 0);
+    let has_boundaries = crossing_features(materials) != 0;
     if !has_boundaries && media.iter().all(|medium| medium.scatters == 0) {
         media.clear();
     }
@@ -64,4 +97,14 @@ pub(super) fn distant_light(scene: &Scene) -> (Vec3, Option<Vec3>, Cow<'_, [Ligh
     let near = |light: &&Light| matches!(light, Light::Point { .. } | Light::Spot { .. });
     let lights = scene.lights.iter().filter(near).cloned().collect();
     (Vec3::ZERO, None, lights)
+}
+
+/// Returns whether paths enter a body where they are transmitted through the front of this material.
+pub(super) fn has_inside(material: &Material) -> bool {
+    let refracts = match material.kind {
+        DIELECTRIC | ROUGH_DIELECTRIC => true,
+        LAYERED | EXTENDED => material.transmission > 0.0,
+        _ => false,
+    };
+    material.flags & BOUNDARY != 0 || refracts && material.flags & THIN == 0
 }

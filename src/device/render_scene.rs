@@ -17,7 +17,7 @@ use crate::{
         vectors::SimdLevel,
     },
     device::{
-        media::{add_media, distant_light},
+        media::{add_media, crossing_features, distant_light, set_priorities},
         opacity_maps,
         texture_atlas::TextureBuffers,
     },
@@ -35,9 +35,9 @@ use crate::{
         energy,
         material::{
             ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BECKMANN_FACETS, BLEND, BOUNDARIES,
-            BOUNDARY, BY_SIDE, COAT_NORMALS, COATED_GLASS, CONDUCTOR, EXTENDED_KINDS,
-            INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material, OTHER_LIGHTS,
-            RARE_KINDS, ROUGH_CONDUCTOR, SCHLICK, SECOND_UV, THIN,
+            BY_SIDE, COAT_NORMALS, COATED_GLASS, CONDUCTOR, EXTENDED_KINDS, INSTANCED_LIGHTS,
+            KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material, NESTED, OTHER_LIGHTS, RARE_KINDS,
+            ROUGH_CONDUCTOR, SCHLICK, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         medium::Medium,
@@ -183,6 +183,7 @@ impl RenderScene {
         scene.check_looks()?;
         trees.check_scene(scene)?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
+        set_priorities(scene, &mut materials);
         let kinds = materials
             .iter()
             .fold(0, |kinds, each| kinds | 1 << each.kind);
@@ -226,12 +227,7 @@ impl RenderScene {
         } else {
             kinds
         };
-        let is_boundary = |material: &Material| material.flags & BOUNDARY != 0;
-        let kinds = if materials.iter().any(is_boundary) {
-            kinds | BOUNDARIES
-        } else {
-            kinds
-        };
+        let kinds = kinds | crossing_features(&materials);
         let (sky, background, lights) = distant_light(scene);
         let radius = bounding_radius(scene);
         let top_level_count = trees::top_level_count(scene);
@@ -496,10 +492,16 @@ impl RenderScene {
         }
     }
 
-    /// Returns whether some media have boundaries that light passes straight.
+    /// Returns whether light passes some surfaces straight: boundaries of media, or those in bodies of higher priority.
     #[inline(always)]
     pub fn has_boundaries(&self) -> bool {
         self.light_params.has_boundaries == 1
+    }
+
+    /// Returns whether some bodies have priorities, so that they may overlap.
+    #[inline(always)]
+    pub fn has_priorities(&self) -> bool {
+        self.kinds & NESTED != 0
     }
 
     /// Returns the data that texture lookups read.

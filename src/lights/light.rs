@@ -117,7 +117,7 @@ shared! {
         pub tracks_bodies: u32,
         /// List of [bodies](crate::shading::bodies) that contains only the fog of the scene; 0 without fog.
         pub fog_body: u32,
-        /// 1 if light passes the boundaries of some media straight. Then `scatter` and `shadow` attenuate light on its
+        /// 1 if light passes some surfaces straight, such as boundaries of media. Then `scatter` and `shadow` attenuate light on its
         /// way through media, and otherwise `shade`. Otherwise 0.
         pub has_boundaries: u32,
     }

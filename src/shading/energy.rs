@@ -11,6 +11,7 @@
 mod albedo;
 mod anisotropic_table;
 mod coat_table;
+mod nested_glass;
 mod sheen_table;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -304,7 +305,11 @@ const MAX_EXACT: usize = 32;
 pub fn tables(materials: &mut [Material]) -> Vec<f32> {
     let mut indices: Vec<f32> = Vec::new();
     let coats = Coats::of(materials);
-    for material in materials.iter() {
+    let nested = nested_glass::variants(materials);
+    for material in materials
+        .iter()
+        .chain(nested.iter().map(|(_, glass)| glass))
+    {
         for glass in needed(material, coats, false).1 {
             if let Some(Facets::Glass { ior, .. }) = glass
                 && !indices.contains(&ior)
@@ -328,7 +333,7 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
         });
         starts[number]
     };
-    for material in materials {
+    for material in materials.iter_mut() {
         let (mirrors, glass) = needed(material, coats, rounds);
         if let Some(mirrors) = mirrors {
             material.mirrors = place(mirrors);
@@ -346,6 +351,14 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
             material.anisotropic_table = place(Facets::Anisotropic);
         }
     }
+    let listed: Vec<(usize, f32, u32)> = nested
+        .iter()
+        .filter_map(|(index, glass)| {
+            let [table, ..] = needed(glass, coats, rounds).1;
+            Some((*index, glass.ior, place(table?)))
+        })
+        .collect();
+    nested_glass::add_lists(materials, &mut values, &listed);
     values
 }
 

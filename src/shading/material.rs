@@ -27,6 +27,9 @@ pub const COATED_GLASS: u32 = 1 << 26;
 pub const ANISOTROPIC: u32 = 1 << 25;
 /// Feature bit beside the bits of material kinds: some material has the flag [`BOUNDARY`].
 pub const BOUNDARIES: u32 = 1 << 24;
+/// Feature bit beside the bits of material kinds: some body has a [priority](PRIORITY_SHIFT) above 0. A scene with it also
+/// has the feature [`BOUNDARIES`], and uses kernels of its own.
+pub const NESTED: u32 = 1 << 23;
 /// `Material::kind`: Lambertian reflection of albedo `color`.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror of reflectance `color`.
@@ -103,6 +106,12 @@ pub const HIDDEN: u32 = 2048;
 pub const BOUNDARY: u32 = 1 << 17;
 /// Bit of `Material::flags`: the facets of a rough conductor or of glass have Beckmann's distribution instead of GGX.
 pub const BECKMANN_FACETS: u32 = 1 << 16;
+/// Bit of `Material::flags`: paths that are transmitted through the front enter a body. Set in scenes with the feature
+/// [`NESTED`] only.
+pub const BODY: u32 = 1 << 18;
+/// Number of the lowest bit of the priority in `Material::flags`, 0 to 255. Where bodies overlap, the one of the highest
+/// priority fills the space.
+pub const PRIORITY_SHIFT: u32 = 24;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -129,6 +138,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     COATED_GLASS,
     ANISOTROPIC,
     BOUNDARIES,
+    NESTED,
     CORRELATED,
     COMPENSATED,
     SCHLICK,
@@ -142,6 +152,8 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     MIRRORED_RELIEF,
     HIDDEN,
     BOUNDARY,
+    BODY,
+    PRIORITY_SHIFT,
     BECKMANN_FACETS,
     MAX_BLENDS
 ];
@@ -226,9 +238,11 @@ shared! {
         pub alpha_across: f32,
         /// Probability of the second material of a blend, 0..=1. With the flag [`BY_SIDE`] it is that on the front, 0.
         pub weight: f32,
-        /// Index of the first material of a blend.
+        /// Index of the first material of a blend. For glass with a priority, offset of its list of energy tables, in
+        /// floats, see [`nested_table`](crate::shading::bodies::nested_table).
         pub first: u32,
-        /// Index of the second material of a blend.
+        /// Index of the second material of a blend. For glass with a priority, number of entries of its list of energy
+        /// tables.
         pub second: u32,
         /// Offset of the energy table of dispersive glass for red light, in floats; `table` is that for green light.
         pub red_table: u32,

@@ -34,7 +34,7 @@ use crate::{
     sampler::sampler,
     shading::{
         bodies::INNERMOST,
-        material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
+        material::{ALL_KINDS, EXTENDED_KINDS, NESTED, PLAIN_KINDS, RARE_KINDS},
     },
     vertex::{
         boundaries::{arriving_light, cross_boundaries, is_boundary},
@@ -116,7 +116,7 @@ pub(crate) fn trace_path<const INSTANCED: bool>(
             let mut vertex = Vertex::new(numbers, bounce, NO_INSTANCE, ray, throughput);
             vertex.bodies = bodies;
             let scatters = if scene.has_boundaries() {
-                (bodies != 0 || is_boundary(scene, &found))
+                (bodies != 0 || is_boundary(scene, &found, bodies))
                     && cross_boundaries(scene, &mut found, &mut vertex)
             } else {
                 medium_before(scene, &found.hit, bodies)
@@ -193,6 +193,7 @@ fn needs_general_kernel(scene: KernelVariant) -> bool {
 /// Returns the name of the kernel `megakernel` in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
+        _ if scene.materials & NESTED != 0 => "megakernel_nested",
         _ if scene.boundaries => "megakernel_boundaries",
         _ if scene.media => "megakernel_media",
         _ if scene.materials & EXTENDED_KINDS != 0 => "megakernel_extended",
@@ -210,7 +211,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
     let variant = if is_extended || needs_general_kernel(scene) {
         let extended = if is_extended { EXTENDED_KINDS } else { 0 };
         KernelVariant {
-            materials: ALL_KINDS | RARE_KINDS | extended,
+            materials: ALL_KINDS | RARE_KINDS | extended | scene.materials & NESTED,
             instanced: true,
             alpha_tested: true,
             ..scene

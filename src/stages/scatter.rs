@@ -32,7 +32,7 @@ use crate::{
     path::{NO_PATH, NO_PRIMITIVE, SCATTERED},
     shading::{
         bodies::INNERMOST,
-        material::{ALL_KINDS, EXTENDED_KINDS, RARE_KINDS},
+        material::{ALL_KINDS, EXTENDED_KINDS, NESTED, RARE_KINDS},
     },
     vertex::{
         boundaries::{arriving_light, cross_boundaries, is_boundary},
@@ -99,7 +99,7 @@ pub(crate) fn passage(wave: &CpuWave, bounce: u32, path: usize) -> Option<Passag
     let mut vertex = Vertex::new(numbers, bounce, NO_INSTANCE, ray, throughput);
     vertex.bodies = bodies;
     let scatters = if scene.has_boundaries() {
-        if bodies == 0 && !is_boundary(scene, &found) {
+        if bodies == 0 && !is_boundary(scene, &found, bodies) {
             return None;
         }
         cross_boundaries(scene, &mut found, &mut vertex)
@@ -248,7 +248,9 @@ type RejoinArguments = (PathBuffers<'static>, In<u8>, In<u32>);
 
 /// Returns the name of the kernel that finds the paths that scatter, in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
-    if scene.boundaries {
+    if scene.materials & NESTED != 0 {
+        "scatter_find_in_nested_bodies"
+    } else if scene.boundaries {
         "scatter_find_behind_boundaries"
     } else {
         "scatter_find"
@@ -262,7 +264,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
         include_str!("../../kernels/scatter.cu"),
         name_for(scene),
         KernelVariant {
-            materials: ALL_KINDS | RARE_KINDS | EXTENDED_KINDS,
+            materials: ALL_KINDS | RARE_KINDS | EXTENDED_KINDS | scene.materials & NESTED,
             instanced: true,
             alpha_tested: scene.boundaries,
             ..KernelVariant::PLAIN

@@ -35,7 +35,7 @@ use crate::{
         render_scene::RenderScene,
     },
     path::{NO_PATH, Ray, SCATTERED, ShadowRay, Throughput},
-    shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS},
+    shading::material::{ALL_KINDS, EXTENDED_KINDS, NESTED, PLAIN_KINDS},
     vertex::shading::{Ended, Vertex, shade_path},
 };
 
@@ -248,6 +248,7 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
         (PLAIN_KINDS, false) => "shade_plain",
         (PLAIN_KINDS, true) => "shade_plain_instanced",
+        (kinds, _) if kinds & NESTED != 0 => "shade_nested",
         (kinds, _) if kinds & EXTENDED_KINDS != 0 => "shade_extended_instanced",
         (_, false) => "shade",
         (ALL_KINDS, true) => "shade_instanced",

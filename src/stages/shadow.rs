@@ -32,7 +32,7 @@ use crate::{
     path::ShadowRay,
     sampler::sampler,
     shading::{
-        material::ALL_KINDS,
+        material::{ALL_KINDS, NESTED},
         opacity::{SHADOW_RAY, light_passes_opacity, opacity_hash},
     },
     vertex::{boundaries::arriving_part, rays::is_blocked},
@@ -178,6 +178,7 @@ pub(super) type Arguments = (
 /// Returns the name of the kernel `shadow` in the variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.alpha_tested, scene.instanced) {
+        _ if scene.materials & NESTED != 0 => "shadow_nested",
         _ if scene.boundaries => "shadow_boundaries",
         (true, _) => "shadow_alpha_tested",
         (_, true) => "shadow_instanced",
@@ -192,7 +193,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
         include_str!("../../kernels/shadow.cu"),
         name_for(scene),
         KernelVariant {
-            materials: ALL_KINDS,
+            materials: ALL_KINDS | scene.materials & NESTED,
             alpha_tested: scene.alpha_tested || scene.boundaries,
             ..scene
         },

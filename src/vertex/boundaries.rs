@@ -1,5 +1,5 @@
 //! The way of light past boundaries of media without refraction: it passes them straight, and changes its medium. Twin:
-//! `kernels/shared/boundaries.cuh`.
+//! `kernels/shared/boundaries.cuh`. It also passes surfaces inside bodies of higher priority, which are not there.
 //!
 //! A ray visits its hits one after the other, see [`nearest_beyond`], until it meets a surface. Between them it is in
 //! the medium of its innermost [body](crate::shading::bodies). A ray is traced from one origin, and its last hit has
@@ -15,7 +15,7 @@ use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay},
     sampler::{PAIR_FLIGHT, PAIR_MEDIUM, Sampler, pair},
     shading::{
-        bodies::{INNERMOST, MAX_BOUNDARIES, bodies_beyond, body_of},
+        bodies::{INNERMOST, MAX_BOUNDARIES, bodies_beyond, body_of, is_displaced, nested_beyond},
         material::{BOUNDARY, transmitted},
         medium::sample_flight,
         opacity::{PATH_RAY, SHADOW_RAY, light_passes_opacity, nearest_beyond, opacity_hash},
@@ -48,11 +48,16 @@ pub fn material_met(scene: &RenderScene, found: &InstanceHit) -> u32 {
     }
 }
 
-/// Returns whether a hit is with a boundary, which light passes straight.
+/// Returns whether a hit is with a boundary, which light that is inside these bodies passes straight.
 #[inline]
-pub fn is_boundary(scene: &RenderScene, found: &InstanceHit) -> bool {
-    found.hit.primitive != NO_PRIMITIVE
-        && scene.materials[material_met(scene, found) as usize].flags & BOUNDARY != 0
+pub fn is_boundary(scene: &RenderScene, found: &InstanceHit, bodies: u32) -> bool {
+    if found.hit.primitive == NO_PRIMITIVE {
+        return false;
+    }
+    let index = material_met(scene, found);
+    let (materials, material) = (&scene.materials, &scene.materials[index as usize]);
+    material.flags & BOUNDARY != 0
+        || scene.has_priorities() && is_displaced(materials, bodies, body_of(index), material)
 }
 
 /// Returns the list of bodies behind a boundary that a ray has hit.
@@ -61,7 +66,12 @@ pub fn bodies_behind(scene: &RenderScene, ray: &Ray, found: &InstanceHit, bodies
     let index = material_met(scene, found);
     let material = &scene.materials[index as usize];
     let front = meets_front(scene, ray, found);
-    bodies_beyond(bodies, body_of(index), material, front)
+    let body = body_of(index);
+    if scene.has_priorities() {
+        nested_beyond(&scene.materials, bodies, body, material, front)
+    } else {
+        bodies_beyond(bodies, body, material, front)
+    }
 }
 
 /// Samples the numbers of a flight through a medium, the one with this number among the flights along a ray.
@@ -115,7 +125,7 @@ pub fn cross_boundaries(scene: &RenderScene, found: &mut InstanceHit, vertex: &m
                 break;
             }
         }
-        if !is_boundary(scene, found) {
+        if !is_boundary(scene, found, vertex.bodies) {
             return false;
         }
         vertex.bodies = bodies_behind(scene, &ray, found, vertex.bodies);
@@ -160,7 +170,7 @@ pub fn arriving_part(
     for _ in 0..MAX_BOUNDARIES {
         found = nearest_beyond(&opacity, &along, from, key, &found, ray.distance, target);
         let arrives = found.hit.primitive == NO_PRIMITIVE || found.hit.distance >= ray.distance;
-        if !arrives && !is_boundary(scene, &found) {
+        if !arrives && !is_boundary(scene, &found, inside) {
             return Vec3::ZERO;
         }
         let end = if arrives {
@@ -218,7 +228,7 @@ pub(crate) fn pass_boundaries(
     let key = opacity_hash(numbers, bounce, PATH_RAY);
     let opacity = scene.opacity().of_path_rays(bounce);
     for _ in 0..MAX_BOUNDARIES {
-        if !is_boundary(scene, found) {
+        if !is_boundary(scene, found, bodies) {
             break;
         }
         bodies = bodies_behind(scene, ray, found, bodies);

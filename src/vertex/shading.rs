@@ -27,7 +27,10 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BLEND, PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
-        bodies::{absorption_before, absorption_beyond, bodies_beyond, body_of},
+        bodies::{
+            absorption_before, absorption_beyond, bodies_beyond, body_of, material_in,
+            nested_beyond, outside_body, priority_of,
+        },
         bsdf::{
             Bsdf, bsdf_of, bsdf_sample, bsdf_value,
             extended::{along_tangent, anisotropy_direction},
@@ -488,6 +491,22 @@ pub fn shade_path<const INSTANCED: bool>(
             material = &refracting;
         }
     }
+    let nested;
+    if scene.has_priorities() && priority_of(material) > 0 {
+        let outside = outside_body(vertex.bodies, body_of(surface.material));
+        if outside != 0 {
+            let outside = &scene.materials[outside as usize - 1];
+            let mut outside_ior = outside.ior;
+            if outside.dispersion > 0.0 {
+                let channel;
+                (vertex.throughput.rgb, channel, choice.1) =
+                    choose_channel(vertex.throughput.rgb, choice.1);
+                outside_ior = dispersed_ior(outside, channel);
+            }
+            nested = material_in(&scene.energy, material, outside_ior);
+            material = &nested;
+        }
+    }
     let mut bsdf = bsdf_of(&scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
     bsdf.tangent = tangent;
@@ -495,7 +514,11 @@ pub fn shade_path<const INSTANCED: bool>(
         scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
     if scene.light_params.tracks_bodies == 1 {
         let body = body_of(surface.material);
-        let beyond = bodies_beyond(vertex.bodies, body, material, front);
+        let beyond = if scene.has_priorities() {
+            nested_beyond(&scene.materials, vertex.bodies, body, material, front)
+        } else {
+            bodies_beyond(vertex.bodies, body, material, front)
+        };
         let shadow_ray = &mut vertex.shadow_ray;
         let is_below = dot(surface.shading, shadow_ray.direction) < 0.0;
         vertex.shadow_bodies = if is_below { beyond } else { vertex.bodies };

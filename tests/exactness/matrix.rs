@@ -70,6 +70,7 @@ fn small_scenes() -> Vec<Scene> {
         load("tests/scenes/fog.ron"),
         load("tests/scenes/milk.ron"),
         load("tests/scenes/smoke.ron"),
+        load("tests/scenes/nested.ron"),
         garden(),
     ];
     scenes.map(|scene| sized(scene, 24, 16, 5)).into()

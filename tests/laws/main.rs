@@ -16,6 +16,7 @@ mod extended;
 mod furnace;
 mod hidden_lights;
 mod instances;
+mod nested;
 mod area_lights;
 mod opacity;
 mod orthographic;

@@ -336,6 +336,9 @@ const LOOKS: &[Case] = &[
         };
         s.media.insert(9, medium);
     }),
+    ("priorities[9]: there is no such material", |s| {
+        s.priorities.insert(9, 1);
+    }),
     ("lights[0] (point light): intensity is [-1, -1, -1]", |s| {
         s.lights[0] = Light::Point {
             position: Vec3::Y,

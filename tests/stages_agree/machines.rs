@@ -391,7 +391,9 @@ impl Host {
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if scene.has_boundaries() {
+        let kernel = if scene.has_priorities() {
+            "megakernel_nested"
+        } else if scene.has_boundaries() {
             "megakernel_boundaries"
         } else if !scene.media.is_empty() {
             "megakernel_media"

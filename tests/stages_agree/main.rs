@@ -401,6 +401,7 @@ fn megakernel_agrees(compiler: &HostCompiler) {
         load("tests/scenes/fog.ron"),
         load("tests/scenes/milk.ron"),
         load("tests/scenes/smoke.ron"),
+        load("tests/scenes/nested.ron"),
         garden_by_lens(),
         instanced_garden(),
         alpha_tested_garden(),

@@ -148,6 +148,9 @@ impl Scene {
         if let Some(medium) = self.media.get(&material).copied() {
             self.media.insert(copy, medium);
         }
+        if let Some(&priority) = self.priorities.get(&material) {
+            self.priorities.insert(copy, priority);
+        }
         let parameter = match surface {
             Surface::Emissive {
                 albedo: Vec3::ZERO, ..

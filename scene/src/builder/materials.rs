@@ -23,6 +23,8 @@ pub(crate) struct Materials {
     pub(crate) maps: BTreeMap<u32, MaterialTextures>,
     /// Media inside the bodies of materials, by index.
     pub(crate) media: BTreeMap<u32, Medium>,
+    /// Priorities of the bodies of materials, by index.
+    pub(crate) priorities: BTreeMap<u32, u8>,
     /// The images and textures that `maps` refers to.
     pub(crate) library: TextureLibrary,
 }

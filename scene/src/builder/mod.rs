@@ -29,6 +29,7 @@ pub(crate) fn scene(
         material_names: materials.display_names,
         maps: materials.maps,
         media: materials.media,
+        priorities: materials.priorities,
         textures: materials.library.textures,
         images: materials.library.images,
         triangles: Arc::new(geometry.triangles),

@@ -13,6 +13,7 @@
 //! | | `absorption` | `(color, distance)`: the color, 0 to 1, that white light has after this distance in metres inside the body; needs `thin: false` | none |
 //! | | `medium` | `(scattering: (r, g, b), absorption: (r, g, b), anisotropy: g)`: a medium inside the body, such as milk, with the fields of `fog`; needs `thin: false` and no `absorption` | none |
 //! | | `thin` | whether the surface is a thin pane with parallel sides, such as a window, which light passes without refraction. Reflections between its sides are included | `false` |
+//! | | `priority` | whole number from 0 to 255: where closed bodies overlap, the one of the highest priority fills the space, see below; needs `thin: false` | `0` |
 //! | | `reflection_tint`, `transmission_tint` | colors by which reflected and transmitted light is multiplied, 0 to 1; real glass is white | `(1, 1, 1)` |
 //! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
 //! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
@@ -26,7 +27,7 @@
 //! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
 //! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` or `Beckmann` |
 //! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `alpha_v`, `distribution`, `masking`, `energy_compensation`, `absorption`, `medium`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
+//! | | `alpha`, `alpha_v`, `distribution`, `masking`, `energy_compensation`, `absorption`, `medium`, `priority`, `reflection_tint`, `transmission_tint` | like those of `RoughConductor` and `Dielectric` | |
 //! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
@@ -40,6 +41,7 @@
 //! | | `specular_color` | tint of that reflection at normal incidence, 0 to 100 | `(1, 1, 1)` |
 //! | | `transmission` | fraction of the non-metallic part that transmits light, 0 to 1 | `0` |
 //! | | `absorption` | like that of `Dielectric`, for the volume behind the front of transmissive parts; needs `thin: false` | none |
+//! | | `priority` | like that of `Dielectric`, for transmissive parts | `0` |
 //! | | `thin` | whether the surface is a thin wall without a volume, which light crosses without refraction | `false` |
 //! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
 //! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
@@ -59,6 +61,7 @@
 //! | | `both_sides` | whether the back emits it too | `false` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Boundary` | `medium` | the medium inside a closed body without a surface, such as smoke, with the fields of `fog`. Light passes the boundary straight and unchanged, which does not count as a bounce. `Boundary` has none of the five fields below | required |
+//! | | `priority` | like that of `Dielectric` | `0` |
 //! | `Blend` | `first`, `second` | names of two materials that lie side by side, finer than a pixel; both must be opaque and emit no light | required |
 //! | | `weight` | fraction of the surface that is `second`, 0 to 1 | `0.5` |
 //! | | `by_side` | whether the side to which the shading normals point is `first` and the other side `second`, without a `weight`; a `second` that is `one_sided` is black | `false` |
@@ -75,6 +78,19 @@
 //! Absorption counts along the whole way of the light inside a closed body, also to and from objects and lamps in it. Of
 //! bodies in one another, the one that the light entered last absorbs: a clear ball in juice has nothing of the juice
 //! inside. Light that passes through a body in a body in a body in a fourth body forgets the outermost one.
+//!
+//! With priorities, bodies can overlap, and a body with a `priority` above 0 refracts between its `ior` and that of the
+//! body outside it, as between glass and juice. For a glass of juice, model the wall of the glass as a closed body, let the
+//! juice reach into it, and give the glass the higher priority:
+//!
+//! ```ron
+//! "glass": Dielectric(ior: 1.5, priority: 2),
+//! "juice": Dielectric(ior: 1.33, absorption: ((0.9, 0.5, 0.1), 0.05), priority: 1),
+//! ```
+//!
+//! Surfaces of a body are not there inside a body of higher priority; opaque surfaces always are. At priority 0, an `ior`
+//! is relative to air, or to whatever is outside. Bodies are told apart by their materials, so that two bodies that overlap
+//! need two.
 //!
 //! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
 //!
@@ -140,23 +156,23 @@ macro_rules! materials {
 materials! {
     Diffuse { albedo, one_sided? },
     Mirror { reflectance, one_sided? },
-    Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption?, medium? },
+    Dielectric { ior, thin?, reflection_tint?, transmission_tint?, absorption?, medium?, priority? },
     Conductor { preset?, eta?, k?, color?, tint?, one_sided? },
     RoughConductor {
         preset?, eta?, k?, color?, tint?, alpha, alpha_v?, distribution?, masking?, energy_compensation?, one_sided?,
     },
     RoughDielectric {
         ior, alpha, alpha_v?, distribution?, masking?, energy_compensation?, reflection_tint?, transmission_tint?, absorption?,
-        medium?,
+        medium?, priority?,
     },
     CoatedDiffuse { albedo, ior?, alpha?, reflection_tint?, one_sided? },
     Principled {
         base_color?, metallic?, roughness?, ior?, specular?, specular_color?, transmission?, thin?, clearcoat?,
         clearcoat_roughness?, clearcoat_normal?, both_sides?, emission?, absorption?, one_sided?, sheen_color?,
         sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
-        iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
+        iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?, priority?,
     },
-    Boundary { medium },
+    Boundary { medium, priority? },
     Blend { first, second, weight?, by_side?, emission?, both_sides? },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
@@ -187,10 +203,13 @@ pub(crate) fn read<'a>(
         let mut parameters = Parameters::new(source, object, library, names);
         let text: MaterialText = source.parse(object)?;
         let surface = text.surface(&mut parameters, spp)?;
-        let (maps, medium) = (parameters.maps, parameters.medium);
+        let (maps, medium, priority) = (parameters.maps, parameters.medium, parameters.priority);
         materials.surfaces.push(surface);
         if let Some(medium) = medium {
             materials.media.insert(index, medium);
+        }
+        if priority > 0 {
+            materials.priorities.insert(index, priority);
         }
         if maps != MaterialTextures::default() {
             materials.maps.insert(index, maps);
@@ -296,10 +315,12 @@ impl<'a> MaterialText<'a> {
                 transmission_tint,
                 absorption,
                 medium,
+                priority,
                 ..
             } => {
                 let thin = parameters.flag("thin", thin)?;
                 parameters.medium(medium, absorption, thin)?;
+                parameters.priority(priority, thin)?;
                 Surface::Dielectric {
                     ior: parameters.ior(ior)?,
                     thin,
@@ -353,9 +374,11 @@ impl<'a> MaterialText<'a> {
                 transmission_tint,
                 absorption,
                 medium,
+                priority,
                 ..
             } => {
                 parameters.medium(medium, absorption, false)?;
+                parameters.priority(priority, false)?;
                 Surface::RoughDielectric {
                     ior: parameters.ior(ior)?,
                     tint: parameters.glass_tint(reflection_tint, transmission_tint)?,
@@ -409,9 +432,12 @@ impl<'a> MaterialText<'a> {
                 diffuse_transmission,
                 diffuse_transmission_color,
                 dispersion,
+                priority,
                 ..
             } => {
                 let default = Principled::default();
+                let thin = parameters.flag("thin", thin)?;
+                parameters.priority(priority, thin)?;
                 // The value of an optional field of the same name, by this function of `parameters`.
                 macro_rules! or_default {
                     ($parse:ident, $field:ident, $kind:expr) => {
@@ -474,7 +500,7 @@ impl<'a> MaterialText<'a> {
                         parameters.specular_color(raw)
                     })?,
                     ior: ior.map_or(Ok(default.ior), |raw| parameters.ior(raw))?,
-                    thin: parameters.flag("thin", thin)?,
+                    thin,
                     emission: emission.map_or(Ok(default.emission), |raw| {
                         parameters.radiance("emission", raw, spp)
                     })?,
@@ -485,6 +511,7 @@ impl<'a> MaterialText<'a> {
             }
             MaterialText::Boundary {
                 medium,
+                priority,
                 normal,
                 mirrored_relief,
                 hidden_from_camera,
@@ -493,10 +520,11 @@ impl<'a> MaterialText<'a> {
             } => {
                 let fields = [normal, mirrored_relief, hidden_from_camera, opacity, cutoff];
                 if let Some(raw) = fields.into_iter().flatten().next() {
-                    let problem = "a `Boundary` has no surface; remove all fields but `medium`";
+                    let problem = "a `Boundary` has no surface; remove all fields but `medium` and `priority`";
                     return Err(parameters.source.error(parameters.object, raw, problem));
                 }
                 parameters.medium(Some(medium), None, false)?;
+                parameters.priority(priority, false)?;
                 Surface::Boundary
             }
             MaterialText::Blend {

@@ -1,4 +1,4 @@
-//! Reads media: the field `fog` of a scene file, and `medium` of materials.
+//! Reads media: the field `fog` of a scene file, and `medium` and `priority` of materials.
 
 use glam::{DVec3, Vec3};
 
@@ -60,6 +60,25 @@ fn medium<'a>(source: &SceneSource<'a>, object: &Object<'a>) -> Result<Medium, E
 }
 
 impl<'a> Parameters<'_, '_, 'a> {
+    /// Parses the optional field `priority` of a body, and stores it. On a surface that is `thin`, it is an
+    /// [`Error::Scene`].
+    pub(crate) fn priority(&mut self, raw: Option<Raw<'a>>, thin: bool) -> Result<(), Error> {
+        let Some(raw) = raw else {
+            return Ok(());
+        };
+        if thin {
+            let problem = "priority: a thin surface has nothing inside; remove one of them";
+            return Err(self.source.error(self.object, raw, problem));
+        }
+        let expected = "a whole number from 0 to 255";
+        let valid = |value: f64| value.fract() == 0.0 && (0.0..=255.0).contains(&value);
+        let number = self
+            .source
+            .number(self.object, "priority", raw, expected, valid)?;
+        self.priority = number as u8;
+        Ok(())
+    }
+
     /// Parses the optional field `medium` of a body, and stores it. Beside the field `absorption`, and on a surface that
     /// is `thin`, it is an [`Error::Scene`].
     pub(crate) fn medium(

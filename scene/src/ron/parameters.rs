@@ -38,6 +38,8 @@ pub(crate) struct Parameters<'m, 's, 'a> {
     pub(crate) maps: MaterialTextures,
     /// The medium inside the body, if it has one.
     pub(crate) medium: Option<Medium>,
+    /// Priority of the body, 0 by default.
+    pub(crate) priority: u8,
 }
 
 impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
@@ -56,6 +58,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
             names,
             maps: MaterialTextures::default(),
             medium: None,
+            priority: 0,
         }
     }
 

@@ -124,6 +124,7 @@ impl Scene {
             material_names: Vec::new(),
             maps: Default::default(),
             media: Default::default(),
+            priorities: Default::default(),
             textures: Vec::new(),
             images: Vec::new(),
             triangles: Arc::default(),
@@ -136,14 +137,15 @@ impl Scene {
         }
     }
 
-    /// Adds a material and returns its index. A material that has this name already is replaced, with its textures and
-    /// its medium, and keeps its index. An empty name always adds one.
+    /// Adds a material and returns its index. A material that has this name already is replaced, with its textures,
+    /// medium and priority, and keeps its index. An empty name always adds one.
     pub fn add_material(&mut self, name: &str, surface: impl Into<Surface>) -> u32 {
         let surface = surface.into();
         if let Some(index) = self.material_index(name).filter(|_| !name.is_empty()) {
             self.materials[index as usize] = surface;
             self.maps.remove(&index);
             self.media.remove(&index);
+            self.priorities.remove(&index);
             return index;
         }
         self.materials.push(surface);

@@ -25,6 +25,7 @@ impl Scene {
         let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
         self.add_media(&mut materials);
+        self.add_priorities(&mut materials);
         self.add_blended(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
@@ -109,6 +110,23 @@ impl Scene {
             hash.bytes(&*hashed);
             medium.add_to(&mut hash);
             *hashed = hash.finish().to_le_bytes();
+        }
+    }
+
+    /// Replaces, in `materials` (the hashes of all materials by index), the hashes of bodies with a priority above 0 by
+    /// ones that include it.
+    fn add_priorities(&self, materials: &mut [[u8; 16]]) {
+        for (&material, &priority) in &self.priorities {
+            match materials.get_mut(material as usize) {
+                Some(hashed) if priority > 0 => {
+                    let mut hash = Hasher::default();
+                    hash.bytes(&*hashed);
+                    hash.bytes(b"priority");
+                    hash.bytes(&[priority]);
+                    *hashed = hash.finish().to_le_bytes();
+                }
+                _ => {}
+            }
         }
     }
 

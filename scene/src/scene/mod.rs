@@ -116,6 +116,9 @@ pub struct Scene {
     pub maps: BTreeMap<u32, MaterialTextures>,
     /// Media inside the bodies of materials, by index into `materials`. Their absorption replaces that of the surface.
     pub media: BTreeMap<u32, Medium>,
+    /// Priorities of the bodies of materials among bodies that overlap, by index into `materials`. Bodies without an
+    /// entry, and entries of materials that are no bodies, count as 0.
+    pub priorities: BTreeMap<u32, u8>,
     /// Textures that `maps` refers to by index: each is an image with its mapping onto a surface.
     pub textures: Vec<Texture>,
     /// Images that `textures` refer to by index.

@@ -2,8 +2,14 @@
 
 use glam::Vec3;
 use raysieve::shading::{
-    bodies::{BODY_BITS, INNERMOST, absorption_before, absorption_beyond, bodies_beyond, body_of},
-    material::{Material, THIN},
+    bodies::{
+        BODY_BITS, INNERMOST, absorption_before, absorption_beyond, bodies_beyond, body_of,
+        is_displaced, is_matched, material_in, nested_beyond, nested_table, outside_body,
+        priority_of, relative_ior,
+    },
+    material::{
+        BODY, DIELECTRIC, EXTENDED, LAYERED, Material, PRIORITY_SHIFT, ROUGH_DIELECTRIC, THIN,
+    },
 };
 
 use super::{Case, twin};
@@ -14,6 +20,18 @@ fn material(inputs: &mut Inputs) -> Material {
     Material {
         absorption: inputs.draw(),
         flags: inputs.one_of(&[0, THIN]),
+        ..inputs.draw()
+    }
+}
+
+/// Draws a material of a body with one of few priorities and refractive indices.
+fn glass(inputs: &mut Inputs) -> Material {
+    let flags = inputs.one_of(&[0, THIN, BODY, BODY]);
+    Material {
+        flags: flags + (inputs.one_of(&[0, 1, 2, 255]) << PRIORITY_SHIFT),
+        kind: inputs.one_of(&[DIELECTRIC, ROUGH_DIELECTRIC, LAYERED, EXTENDED]),
+        color: inputs.one_of(&[Vec3::ONE, Vec3::new(1.0, 0.5, 1.0)]),
+        ior: inputs.one_of(&[1.0, 1.3, 1.3005, 1.5, 0.1, 10.0]),
         ..inputs.draw()
     }
 }
@@ -56,6 +74,109 @@ pub(super) fn cases() -> Vec<Case> {
             |bodies: u32, body: u32, material: Material, front: bool| {
                 bodies_beyond(bodies, body, &material, front)
             }
+        ),
+        twin!(
+            ("bodies", "priority_of", "priority_of"),
+            |inputs| (glass(inputs),),
+            |material: Material| priority_of(&material)
+        ),
+        twin!(
+            ("bodies", "outside_body", "outside_body"),
+            |inputs| (list(inputs), inputs.below(4) as u32),
+            |bodies: u32, body: u32| outside_body(bodies, body)
+        ),
+        twin!(
+            (
+                "bodies",
+                "nested_beyond",
+                "+[](Material a, Material b, u32 bodies, u32 body, Material material, bool front) {
+                    const Material materials[3] = {a, b, b};
+                    return nested_beyond(materials, bodies, body, material, front);
+                }"
+            ),
+            |inputs| {
+                let (a, b, material) = (glass(inputs), glass(inputs), glass(inputs));
+                let (list, body) = (list(inputs), inputs.below(4) as u32);
+                (a, b, list, body, material, inputs.one_of(&[false, true]))
+            },
+            |a: Material, b: Material, bodies: u32, body: u32, material: Material, front: bool| {
+                nested_beyond(&[a, b, b], bodies, body, &material, front)
+            }
+        ),
+        twin!(
+            ("bodies", "relative_ior", "relative_ior"),
+            |inputs| (glass(inputs), glass(inputs).ior),
+            |material: Material, outside: f32| relative_ior(&material, outside)
+        ),
+        twin!(
+            ("bodies", "is_matched", "is_matched"),
+            |inputs| (1.0 + 0.002 * (inputs.unit() - inputs.unit()),),
+            |ior: f32| is_matched(ior)
+        ),
+        twin!(
+            (
+                "bodies",
+                "is_displaced",
+                "+[](Material a, Material b, u32 bodies, u32 body, Material material) {
+                    const Material materials[3] = {a, b, b};
+                    return is_displaced(materials, bodies, body, material);
+                }"
+            ),
+            |inputs| {
+                let (a, b, material) = (glass(inputs), glass(inputs), glass(inputs));
+                (a, b, list(inputs), inputs.below(4) as u32, material)
+            },
+            |a: Material, b: Material, bodies: u32, body: u32, material: Material| {
+                is_displaced(&[a, b, b], bodies, body, &material)
+            }
+        ),
+        twin!(
+            (
+                "bodies",
+                "nested_table",
+                "+[](f32 one, f32 other, Material material, f32 ior) {
+                    const f32 tables[5] = {0.0f, one, bits_to_float(7), other, bits_to_float(9)};
+                    material.first = 1;
+                    return nested_table(tables, material, ior);
+                }"
+            ),
+            |inputs| {
+                let second = inputs.below(3) as u32;
+                let ior = glass(inputs).ior;
+                let material = Material {
+                    second,
+                    ..inputs.draw()
+                };
+                (glass(inputs).ior, glass(inputs).ior, material, ior)
+            },
+            |one: f32, other: f32, material: Material, ior: f32| {
+                let tables = [0.0, one, f32::from_bits(7), other, f32::from_bits(9)];
+                nested_table(
+                    &tables,
+                    &Material {
+                        first: 1,
+                        ..material
+                    },
+                    ior,
+                )
+            }
+        ),
+        twin!(
+            (
+                "bodies",
+                "material_in",
+                "+[](Material material, f32 outside) {
+                    return material_in(nullptr, material, outside);
+                }"
+            ),
+            |inputs| (
+                Material {
+                    second: 0,
+                    ..glass(inputs)
+                },
+                glass(inputs).ior
+            ),
+            |material: Material, outside: f32| material_in(&[], &material, outside)
         ),
         twin!(
             (

@@ -42,10 +42,13 @@ impl Scene {
                 .numbers()
                 .map_err(|problem| invalid(self.material_label(index as usize), problem))?;
         }
+        for &index in self.priorities.keys() {
+            self.check_material(index, "priorities")?;
+        }
         Ok(())
     }
 
-    /// Checks that the material exists to which an entry of `maps` or `media` belongs.
+    /// Checks that the material exists to which an entry of `maps`, `media` or `priorities` belongs.
     fn check_material(&self, index: u32, list: &str) -> Result<(), Error> {
         let count = self.materials.len();
         match (index as usize) < count {
