@@ -267,7 +267,7 @@ impl Part {
             return Err(format!("has noise {goal}, {STANDS_ALONE}"));
         }
         if let Some(crop) = identity.crop {
-            return Err(format!("has crop {crop}, {CROP_STANDS_ALONE}"));
+            return Err(format!("has crop {crop}, {CROPS_STAND_ALONE}"));
         }
         let (sums, more) = (&self.film.sums, &other.film.sums);
         let fits = |(sum, &more): (&u64, &u64)| sum.checked_add(more).is_some();
@@ -393,8 +393,8 @@ fn bits(color: [f32; 3]) -> [u32; 3] {
 /// Part of error messages. Films of adaptive renders cannot be merged, because the number of a pixel's samples depends
 /// on its earlier ones.
 const STANDS_ALONE: &str = "and adaptive renders cannot be merged";
-/// The same of a crop.
-const CROP_STANDS_ALONE: &str = "and crops cannot be merged";
+/// The same part of messages about a crop, which has no samples outside of it.
+const CROPS_STAND_ALONE: &str = "and crops cannot be merged";
 
 /// Checks that parts, each given with its path, can be merged. They must belong to one render and not overlap, and have
 /// no gaps between them unless `allow_gaps`.
@@ -422,7 +422,7 @@ pub fn check_parts(parts: &[(PathBuf, PartHeader)], allow_gaps: bool) -> Result<
             return Err(refused(path, problem));
         }
         if let Some(crop) = header.identity.crop {
-            let problem = format!("has crop {crop}, {CROP_STANDS_ALONE}; leave out the others");
+            let problem = format!("has crop {crop}, {CROPS_STAND_ALONE}; leave out the others");
             return Err(refused(path, problem));
         }
     }
